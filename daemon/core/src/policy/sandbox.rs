@@ -49,6 +49,25 @@ pub struct SandboxPaths {
     pub temporary: Vec<PathBuf>,
 }
 
+impl SandboxPaths {
+    /// Orders the folders of a search path for programs: last come those of the private folders, which
+    /// only commands fill. No command can put another program in the place of a known one.
+    #[must_use]
+    pub fn search_path(&self, folders: Vec<PathBuf>) -> Vec<PathBuf> {
+        let home = self.home.iter().map(|home| &home.at);
+        let replaced: Vec<&PathBuf> = home.chain(&self.temporary).collect();
+        let placed = self.placed.iter().map(|placed| &placed.at);
+        let visible = self.writable.iter().chain(&self.read_only).chain(&self.shown).chain(placed);
+        let visible: Vec<&PathBuf> = visible.filter(|at| !replaced.contains(at)).collect();
+        let is_below =
+            |folder: &PathBuf, all: &[&PathBuf]| all.iter().any(|at| folder.starts_with(at));
+        let (private, others): (Vec<PathBuf>, Vec<PathBuf>) = folders
+            .into_iter()
+            .partition(|folder| is_below(folder, &replaced) && !is_below(folder, &visible));
+        others.into_iter().chain(private).collect()
+    }
+}
+
 /// File or folder that a command sees at another place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Placed {
@@ -247,6 +266,29 @@ pub fn arguments(
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_command_cannot_put_a_program_before_a_known_one() {
+        let found = SandboxPaths {
+            writable: paths(&["/tmp/ws"]),
+            shown: paths(&["/home/u/.cargo/bin"]),
+            home: Some(Home { at: "/home/u".into(), writable: true }),
+            temporary: paths(&["/tmp"]),
+            ..SandboxPaths::default()
+        };
+        let given =
+            ["/tmp/bin", "/home/u/.cargo/bin", "/home/u/bin", "/tmp/ws/.venv/bin", "/usr/bin"];
+        assert_eq!(
+            found.search_path(paths(&given)),
+            paths(&[
+                "/home/u/.cargo/bin",
+                "/tmp/ws/.venv/bin",
+                "/usr/bin",
+                "/tmp/bin",
+                "/home/u/bin"
+            ])
+        );
+    }
+
     use expect_test::expect;
 
     use super::*;

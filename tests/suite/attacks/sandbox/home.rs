@@ -371,3 +371,17 @@ async fn what_a_command_left_at_home_does_not_run_with_a_grant() {
         ran(1);
     }
 }
+
+#[tokio::test]
+async fn no_command_puts_a_program_before_that_of_the_system() {
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let command = "for at in ~/.local/bin ~/bin /tmp/bin; do mkdir -p $at; \
+            printf '#!/bin/sh\\necho planted\\n' > $at/ls; chmod +x $at/ls; done; \
+            printf '#!/bin/sh\\necho mine\\n' > ~/bin/mine; chmod +x ~/bin/mine";
+        assert!(test.run(command, &[]).await.ok, "{way}");
+        let listed = test.run("ls", &[]).await;
+        assert!(!listed.said.contains("planted"), "{way}: {}", listed.said);
+        ran(1);
+    }
+}

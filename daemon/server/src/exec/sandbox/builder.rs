@@ -12,6 +12,7 @@ use cairn_core::policy::{
 };
 
 use super::settings::SandboxBackend;
+use crate::exec::search_path;
 
 /// Command line that builds sandboxes, without the arguments for one of them.
 #[derive(Debug, Clone)]
@@ -31,9 +32,12 @@ pub(super) struct SandboxSpec<'a> {
 }
 
 impl SandboxSpec<'_> {
-    /// Environment variables by which programs find the visible part of the home folder.
+    /// Environment variables by which programs are found, and find the visible part of the home folder.
     pub(super) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
-        let mut variables = Vec::new();
+        let path = self.paths.search_path(search_path());
+        // Never fails: no folder of a search path contains a separator.
+        let path = std::env::join_paths(path).unwrap_or_default();
+        let mut variables = vec![("PATH", PathBuf::from(path))];
         let home = self.paths.home.as_ref();
         let (_, modules) = GRADLE_MODULES;
         let at = home.map(|home| home.at.join(modules));
