@@ -4,14 +4,15 @@
 
 use std::{
     collections::VecDeque,
-    io::BufRead,
+    io::{self, BufRead},
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -374,7 +375,20 @@ fn start_of(path: &Path, configure: impl FnOnce(&mut Command)) -> Child {
     let mut command = Command::new(path);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
     configure(&mut command);
-    command.spawn().expect("the daemon starts")
+    let began = Instant::now();
+    loop {
+        match command.spawn() {
+            // A copy of the binary: a process that another test starts at this moment has inherited the
+            // file that is written, until it runs its own program.
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy
+                    && began.elapsed() < DEADLINE =>
+            {
+                thread::yield_now();
+            }
+            started => return started.expect("the daemon starts"),
+        }
+    }
 }
 
 pub async fn ends_within(child: &mut Child, limit: Duration) -> ExitStatus {
