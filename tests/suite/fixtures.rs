@@ -130,7 +130,7 @@ impl TestDaemon {
         EditorDouble::connect_with_all(client, self.folder.path(), self.settings.clone()).await
     }
 
-    /// A window with a daemon of its own on several folders below this one.
+    /// Another window on several folders below this one, with another daemon.
     pub(crate) async fn window_on(&self, names: &[&str]) -> EditorDouble {
         let folders: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
         let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();

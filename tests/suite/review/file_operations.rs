@@ -555,7 +555,7 @@ async fn the_next_request_names_files_that_others_changed() {
 
 #[tokio::test]
 async fn a_file_that_is_created_again_has_the_permissions_of_the_deleted_one() {
-    let names = ["rejected", "anew", "undone", "restarted"];
+    let names = ["rejected", "rewritten", "undone", "restarted"];
     let files = names.map(|name| (name, "echo 1\n"));
     let test = test(&files).await;
     let mode = |name: &str, test: &TestDaemon| {
@@ -570,8 +570,8 @@ async fn a_file_that_is_created_again_has_the_permissions_of_the_deleted_one() {
 
     decided(&test, Decision::Reject, "rejected", 1).await;
     assert_eq!(mode("rejected", &test), 0o755);
-    play(&test, [write("w", "anew", "echo 2\n")]).await;
-    assert_eq!(mode("anew", &test), 0o700);
+    play(&test, [write("w", "rewritten", "echo 2\n")]).await;
+    assert_eq!(mode("rewritten", &test), 0o700);
     decided(&test, Decision::Accept, "undone", 1).await;
     play(&test, [write("u", "undone", "echo 3\n")]).await;
     assert_eq!(mode("undone", &test), 0o600);

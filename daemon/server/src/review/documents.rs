@@ -98,7 +98,7 @@ impl Reviews {
             entry.dirty = true;
             entry.changed(&steps);
             if entry.absent {
-                // Perhaps the file is there again.
+                // The file may exist again.
                 self.read_disk(&key, DiskPurpose::Reconcile);
             }
         } else {

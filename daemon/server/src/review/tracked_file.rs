@@ -157,8 +157,8 @@ impl TrackedFile {
         self.follow_git();
     }
 
-    /// Lines in a text of Git's are no longer the agent's, also if they look the same: a rejection would
-    /// take them out of a commit.
+    /// Makes all proposals outdated once the text is the one that Git wrote. A rejection would take an
+    /// equal line out of a commit.
     fn follow_git(&mut self) {
         let Some(review) = self.review.as_mut().filter(|_| self.disk.is_gits) else { return };
         if self.disk.text.as_ref() == Some(review.current()) {

@@ -119,7 +119,7 @@ impl Workspace {
             fitting = places.iter().collect();
         }
         match fitting[..] {
-            // The error of the first folder tells what is wrong.
+            // The first folder gives the error for the model.
             [] => Ok(self.root().join(given)),
             [only] => Ok(only.clone()),
             _ => Err(self.ambiguous(given, &fitting, exists)),

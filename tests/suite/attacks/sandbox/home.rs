@@ -367,7 +367,10 @@ async fn what_a_command_left_at_home_does_not_run_with_a_grant() {
             .run("test ! -e ~/left && test ! -e ~/.bashrc && touch ~/fetched", &["network"])
             .await;
         assert!(granted.ok, "{way}: {}", granted.said);
-        assert!(test.run("test -e ~/fetched", &[]).await.ok, "{way}: what it fetched stays");
+        assert!(
+            test.run("test -e ~/fetched", &[]).await.ok,
+            "{way}: a later command sees the fetched file"
+        );
         ran(1);
     }
 }

@@ -447,7 +447,7 @@ mod tests {
             after(15);
             assert!(dir.path().join("b").exists());
             after(0);
-            assert_eq!(left(), 1, "it is not noted as old any more");
+            assert_eq!(left(), 1, "the note that the folder is old is removed");
         }
         after(15);
         after(17);
