@@ -2,9 +2,13 @@
 // and typed into, and a button that stops it. It is still shown when the plan has folded up.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
-import { model, now, scene, step, task, window } from "./harness.mjs";
-import { armed } from "./look.mjs";
+import { until } from "./editor.mjs";
+import { SECOND, model, now, scene, step, task, window, workspace } from "./harness.mjs";
+import { answerList, armed, message } from "./look.mjs";
 
 const COMMAND = 'echo "ready on port 8080"; while read -r line; do echo "got $line"; done';
 const plan = (spoken) => window.row("Plan", spoken);
@@ -42,9 +46,22 @@ scene("processes", { model: true, conversation: "folded", prepare }, () => {
     await window.screenshot("processes-03 terminal");
   });
 
-  step("it is shown when the plan has folded up, and can be stopped by the keyboard alone", async () => {
+  step("a control file of the user beside it is asked about at once, also after the turn", async () => {
     await request.say("It is served.");
     await plan("Answer: It is served.").waitFor();
+    const file = join(workspace, ".envrc");
+    await writeFile(file, "export PORT=8080\n");
+    await message("Move a quarantined file back to the workspace");
+    assert.ok(!existsSync(file));
+    await plan("Approval needed.").waitFor();
+    await window.screenshot("processes-07 a file of the user");
+    await window.command("Cairn: Show Waiting Approval");
+    await answerList("Move to Workspace");
+    await until(() => existsSync(file), 10 * SECOND, "it is back");
+    await plan("Approval needed.").waitFor({ state: "detached" });
+  });
+
+  step("it is shown when the plan has folded up, and can be stopped by the keyboard alone", async () => {
     await plan("running, got hellö").waitFor();
     await window.screenshot("processes-04 after the turn");
     await window.command("Cairn: Stop Process");

@@ -383,7 +383,7 @@ describe("the answers to a question", () => {
       ["sub/.envrc (new)", undefined],
     ]);
     expect(approvalNotice({ ...asked, title: "Move a quarantined file back to the workspace" }).message).toBe(
-      "A command made or changed protected files. Cairn moved them to quarantine. " +
+      "Protected files appeared or changed while a command ran. Cairn moved them to quarantine. " +
         "Move a quarantined file back to the workspace? sub/.envrc (new)",
     );
   });

@@ -125,7 +125,8 @@ pub struct SaveFailure {
 
 /// Asks for permission. The prompt shows `command` whole, as data. The result or `agent/answer`
 /// answers it, whichever comes first. The end of the turn withdraws it: a `tool` notification takes
-/// the call out of `awaitingApproval`.
+/// the call out of `awaitingApproval`. Without `turnId` and `callId` (both empty), it asks about files
+/// that appeared beside a process, and outlives the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApproveParams {

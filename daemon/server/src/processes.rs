@@ -122,7 +122,7 @@ impl Processes {
         }));
         let (ends, all) = (Arc::clone(&running), Arc::clone(self));
         self.tasks.spawn(async move {
-            let ended = command::run_watched(spec, watching, ends.cancel.clone()).await;
+            let ended = command::run_watched(spec, watching, &ends).await;
             all.ended(&ends, ended).await;
         });
         Command { running, end_on_drop: Some(cancel.drop_guard()) }
@@ -399,9 +399,9 @@ impl ProcessHandle {
         self.0.log_words()
     }
 
-    /// Control files that the command left, in words.
-    pub fn left(&self) -> Option<sandbox::QuarantineReport> {
-        self.0.left()
+    /// Takes the texts about the control files that the process made or changed.
+    pub fn take_told(&self) -> Vec<String> {
+        self.0.take_told()
     }
 }
 

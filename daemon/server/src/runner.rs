@@ -274,13 +274,12 @@ async fn run(
     let goes_on = ran.as_ref().ok().and_then(|output| output.goes_on.clone());
     match (running, goes_on) {
         (Some(running), Some(process)) => {
-            let (edits, notices) = (Arc::clone(&after.edits), progress.clone());
-            let (origin, ended) = (after.origin.clone(), process.clone());
+            let edits = Arc::clone(&after.edits);
             process.at_end(move || {
                 running.finish();
                 edits.command_ran();
-                left::report(&notices, &origin, ended.left().as_ref());
             });
+            tokio::spawn(left::ask_beside(progress.clone(), after.clone(), process));
         }
         (Some(running), None) => {
             let finished = tokio::task::spawn_blocking(|| running.finish()).await;

@@ -217,7 +217,18 @@ impl SandboxTest {
 
     /// Starts a command. Returns the ids of the turn.
     pub(crate) async fn begin(&self, command: &str, needs: &[&str]) -> Value {
-        let arguments = json!({ "command": self.filled(command), "needs": needs });
+        self.call(json!({ "command": self.filled(command), "needs": needs })).await
+    }
+
+    /// Starts a process. Returns the ids of the turn, which ends while the process runs.
+    pub(crate) async fn process(&self, command: &str) -> Value {
+        let turn = self.call(json!({ "command": self.filled(command), "background": true })).await;
+        self.over(&turn).await;
+        turn
+    }
+
+    /// Makes the agent call bash in a new session.
+    async fn call(&self, arguments: Value) -> Value {
         let steps = json!([
             { "calls": [{ "name": "bash", "arguments": arguments }] },
             { "text": "Done." },
@@ -225,6 +236,12 @@ impl SandboxTest {
         fs::write(self.script(), json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
         let client = &self.daemon.client;
         client.request("agent/runTask", json!({ "text": "Do it" })).await.unwrap()
+    }
+
+    /// Takes the next question to the user, who has answered it.
+    pub(crate) async fn next_question(&self) -> Value {
+        crate::fixtures::wait_until(SOON, || !self.asked.lock().unwrap().is_empty()).await;
+        self.asked.lock().unwrap().remove(0)
     }
 
     pub(crate) async fn over(&self, turn: &Value) {

@@ -72,7 +72,7 @@ export function approvalNotice({ title, command, subagent, changed, quarantined 
   const shown = oneExactLine(command, COMMAND_CHARS);
   const asker = subagent === undefined ? "" : ` (${oneLine(subagent, 60)})`;
   const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
-  const event = quarantined === true ? l10n.t("A command made or changed protected files. Cairn moved them to quarantine.") + " " : "";
+  const event = quarantined === true ? l10n.t("Protected files appeared or changed while a command ran. Cairn moved them to quarantine.") + " " : "";
   return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}`), whole: shown === command.replace(/\n+$/, "") };
 }
 

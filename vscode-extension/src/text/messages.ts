@@ -165,7 +165,7 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   files_quarantined: ({ folder, files, faults }) =>
     withLists(files, faults, (list, gaps) =>
       t(
-        "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {folder}. You have not allowed them in the workspace:\n{list}{gaps}",
+        "Files that git, an editor or a shell runs by itself appeared or changed while the command ran. They were moved to {folder}. You have not allowed them in the workspace:\n{list}{gaps}",
         { folder, list, gaps },
       ),
     ),
@@ -252,8 +252,9 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   session_file_changed: (args) => t("`{file}` changed since you allowed this for the session.", args),
   files_left: (args) =>
     t(
-      "A command made or changed these. Cairn moved them to {folder}, because git, an editor, a shell or an agent can run or " +
-        "follow them outside of the sandbox. If you allow it, they return to the workspace; if you deny it, they stay there.",
+      "These appeared or changed while a command ran. Cairn moved them to {folder}, because git, an editor, a shell or an " +
+        "agent can run or follow them outside of the sandbox. If they are yours, allow it: they return to the workspace. If you " +
+        "deny it, they stay there.",
       args,
     ),
 

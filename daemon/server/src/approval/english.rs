@@ -126,7 +126,7 @@ fn sentence(reason: &ApprovalReason) -> String {
         }
         ApprovalReason::FilesLeft { folder } => {
             return format!(
-                "A command made or changed these. Cairn moved them to {folder}, because git, an editor, a shell or an agent can run or follow them outside of the sandbox. If you allow it, they return to the workspace; if you deny it, they stay there."
+                "These appeared or changed while a command ran. Cairn moved them to {folder}, because git, an editor, a shell or an agent can run or follow them outside of the sandbox. If they are yours, allow it: they return to the workspace. If you deny it, they stay there."
             );
         }
     };

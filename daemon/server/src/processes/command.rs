@@ -18,7 +18,7 @@ use super::{
 };
 use crate::exec::{
     self, CommandOutcome, CommandSpec, Exit, InputWriter, RunError,
-    sandbox::{PreparedSandbox, QuarantineReport, Watching},
+    sandbox::{PreparedSandbox, QuarantineReport, Watching, quarantine_english},
 };
 
 /// Time for a process to take its input.
@@ -64,9 +64,25 @@ impl PartialEq for GoesOn {
 impl Eq for GoesOn {}
 
 impl GoesOn {
-    /// Control files that the process left, once it has ended.
-    pub fn left(&self) -> Option<QuarantineReport> {
-        self.0.left()
+    /// Waits for control files that the process made or changed: a scan has moved them to quarantine.
+    /// `None` when the process has ended and all were returned.
+    pub async fn next_left(&self) -> Option<QuarantineReport> {
+        let mut grown = self.0.grown();
+        loop {
+            let (left, ended) = self.0.take_left();
+            if !left.is_empty() {
+                return Some(left);
+            }
+            if ended {
+                return None;
+            }
+            grown.changed().await.ok()?;
+        }
+    }
+
+    /// Records a text that the agent reads when it looks at the process next.
+    pub fn tell(&self, text: String) {
+        self.0.lock().told.push(text);
     }
 
     /// Runs an action, which may block, after the process has ended.
@@ -153,8 +169,19 @@ struct State {
     ended_at: Option<u64>,
     exit: Option<ProcessExit>,
     outcome: Option<Ended>,
-    left: Option<QuarantineReport>,
+    /// Control files in quarantine that nobody was asked about yet.
+    left: QuarantineReport,
+    /// Texts about these and earlier ones, which the agent has not read yet.
+    told: Vec<String>,
     at_end: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl State {
+    fn add_left(&mut self, left: QuarantineReport) {
+        let text = quarantine_english::report(&left);
+        self.told.extend(Some(text).filter(|text| !text.is_empty()));
+        self.left.extend(left);
+    }
 }
 
 impl std::fmt::Debug for Running {
@@ -188,7 +215,7 @@ impl Running {
     pub(super) fn set_ended(&self, ended: Ended) {
         let mut state = self.lock();
         state.exit = exit_of(&ended.0);
-        state.left = Some(ended.1.clone()).filter(|left| !left.is_empty());
+        state.add_left(ended.1.clone());
         state.outcome = Some(ended);
         state.ended = true;
         state.ended_at = Some(crate::clock::now_ms());
@@ -220,8 +247,24 @@ impl Running {
         self.lock().exit
     }
 
-    pub(super) fn left(&self) -> Option<QuarantineReport> {
-        self.lock().left.clone()
+    /// Takes the control files that a scan found beside a process. Those of a command that runs for
+    /// its call are reported at its end.
+    fn take_from_scan(&self, left: &mut QuarantineReport) {
+        let mut state = self.lock();
+        if state.kept.is_some() {
+            state.add_left(std::mem::take(left));
+            drop(state);
+            self.grown.send_replace(());
+        }
+    }
+
+    fn take_left(&self) -> (QuarantineReport, bool) {
+        let mut state = self.lock();
+        (std::mem::take(&mut state.left), state.ended)
+    }
+
+    pub(super) fn take_told(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().told)
     }
 
     fn take_outcome_if(&self, over: bool) -> Option<Ended> {
@@ -301,14 +344,15 @@ impl Running {
 pub(super) async fn run_watched(
     spec: CommandSpec,
     watching: Option<Watching>,
-    cancel: CancellationToken,
+    running: &Running,
 ) -> Ended {
+    let cancel = running.cancel.clone();
     let Some(watching) = watching else {
         return (exec::run(spec, cancel).await, QuarantineReport::default());
     };
     let ran = tokio::select! {
         ran = exec::run(spec, cancel) => ran,
-        never = watching.scan_repeatedly() => match never {},
+        never = watching.scan_repeatedly(|left| running.take_from_scan(left)) => match never {},
     };
     let finished = tokio::task::spawn_blocking(|| watching.finish()).await;
     let left = finished.unwrap_or_else(|error| {

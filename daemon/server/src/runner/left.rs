@@ -1,37 +1,92 @@
-//! Question about control files that a command left. They are in quarantine already; "allow" moves
-//! them back to the workspace.
+//! Question about control files that a command left, or that appeared beside a process. They are in
+//! quarantine already; "allow" moves them back to the workspace.
 //!
 //! Never moves anything back without the user's own answer to this question.
 
 use std::{path::Path, sync::Arc};
 
-use cairn_core::review::Origin;
+use cairn_core::ids::SessionId;
 use cairn_protocol::{
-    ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, Preview,
-    QuarantineEntry, ToolState, TurnNotice,
+    ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, ApproveResult,
+    Preview, ToolState, TurnNotice,
 };
 use tokio::task::spawn_blocking;
 
 use super::progress::CallProgress;
 use crate::{
     approval::{definitions::Definitions, english},
-    exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_english, shown_path},
+    exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_english},
     ports::ToolUpdate,
+    processes::GoesOn,
     tools::{Access, ToolContext, ToolFailure},
 };
 
-/// Asks the user, applies the answer, and returns a text about both for the model.
+/// Shown if the folder is unknown.
+const QUARANTINE: &str = "quarantine";
+
+/// Asks the user at the end of a call, applies the answer, and returns a text about both for the model.
 pub(super) async fn ask(
     progress: &CallProgress,
     context: &ToolContext,
     left: &QuarantineReport,
 ) -> Result<String, ToolFailure> {
-    let Some(folder) = left.folder() else {
+    if left.folder().is_none() {
         return Ok(quarantine_english::faults(&left.faults()).trim().to_owned());
+    }
+    let asker = Asker {
+        id: format!("{}/{}/left", progress.turn, progress.call),
+        session: progress.session.clone(),
+        turn: progress.turn.clone().into(),
+        call: progress.call.clone().into(),
     };
+    let (params, access) = question(context, left, asker).await?;
+    let answer = progress.ask(context, params, access, Definitions::new()).await;
+    progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
+    apply(progress, context, left, answer).await
+}
+
+/// Asks the user about the control files that appear beside a process, as soon as they are in
+/// quarantine: they may be the user's. Ends after the process, with the last answer.
+pub(super) async fn ask_beside(progress: CallProgress, context: ToolContext, process: GoesOn) {
+    while let Some(left) = process.next_left().await {
+        if left.folder().is_none() {
+            continue;
+        }
+        match ask_about(&progress, &context, &left).await {
+            Ok(told) => process.tell(told),
+            Err(error) => tracing::error!("a question about files in quarantine failed: {error:?}"),
+        }
+    }
+}
+
+/// Asks a question that belongs to no call, and so outlives the turn.
+async fn ask_about(
+    progress: &CallProgress,
+    context: &ToolContext,
+    left: &QuarantineReport,
+) -> Result<String, ToolFailure> {
+    let asker = Asker {
+        id: uuid::Uuid::now_v7().to_string(),
+        session: context.origin.session.clone(),
+        turn: String::new(),
+        call: String::new(),
+    };
+    let (params, access) = question(context, left, asker).await?;
+    let answer = progress.notices.ask(params, access, Definitions::new()).await.ok();
+    apply(progress, context, left, answer).await
+}
+
+/// Applies the user's answer and returns a text about it for the model. `None`: the question was
+/// withdrawn.
+async fn apply(
+    progress: &CallProgress,
+    context: &ToolContext,
+    left: &QuarantineReport,
+    answer: Option<ApproveResult>,
+) -> Result<String, ToolFailure> {
+    let folder = left.folder().unwrap_or(Path::new(QUARANTINE));
     let entries = left.entries(|path| context.workspace.display(path));
     let lines = quarantine_english::lines(&entries).join("\n");
-    let answer = answer(progress, context, left, entries.clone()).await?;
     let allowed = match answer.as_ref().map(|answer| answer.decision) {
         Some(
             ApprovalDecision::AllowOnce
@@ -40,14 +95,14 @@ pub(super) async fn ask(
         ) => true,
         Some(ApprovalDecision::Deny) | None => false,
     };
-    let words = answer.and_then(|answer| answer.feedback);
+    let words = answer.and_then(|answer| answer.feedback).filter(|words| !words.trim().is_empty());
     let words = words.map(|words| format!(" They said: {words}")).unwrap_or_default();
     let gaps = left.faults();
     let faults = quarantine_english::faults(&gaps);
     if !allowed {
         let quarantine = folder.display();
         let told = format!(
-            "The command made or changed files that git, an editor or a shell runs by itself. They were moved to {quarantine}. The user has not allowed them in the workspace:\n{lines}"
+            "Files that git, an editor or a shell runs by itself appeared or changed while the command ran. They were moved to {quarantine}. The user has not allowed them in the workspace:\n{lines}"
         );
         let folder = quarantine.to_string();
         let notice = TurnNotice::FilesQuarantined { folder, files: entries, faults: gaps };
@@ -69,7 +124,7 @@ pub(super) async fn ask(
     let failed = spawn_blocking(move_back).await;
     let failed = failed.map_err(|error| ToolFailure::Fatal(error.into()))?;
     let mut told = format!(
-        "The command made or changed files that git, an editor or a shell runs by itself. The user allowed them, and they are back in the workspace:\n{lines}{words}"
+        "Files that git, an editor or a shell runs by itself appeared or changed while the command ran. The user allowed them, and they are back in the workspace:\n{lines}{words}"
     );
     for (path, error) in failed {
         let (file, folder) = (context.workspace.display(&path), folder.display().to_string());
@@ -82,45 +137,38 @@ pub(super) async fn ask(
     Ok(format!("{told}{faults}"))
 }
 
-/// Tells the user about control files that a process left. It asks no question, because its call is
-/// over: the files stay in quarantine.
-pub(super) fn report(progress: &CallProgress, origin: &Origin, left: Option<&QuarantineReport>) {
-    let Some((left, folder)) = left.and_then(|left| Some((left, left.folder()?))) else { return };
-    let (files, faults) = (left.entries(shown_path), left.faults());
-    let (lines, gaps) =
-        (quarantine_english::lines(&files).join("\n"), quarantine_english::faults(&faults));
-    let folder = folder.display().to_string();
-    let told = format!(
-        "The process made or changed files that git, an editor or a shell runs by itself. They were moved to {folder}:\n{lines}{gaps}"
-    );
-    let notice = TurnNotice::FilesQuarantined { folder, files, faults };
-    progress.notices.tell(&origin.session, &origin.turn, notice, told);
+/// Place of a question: a call, or a session alone.
+struct Asker {
+    /// Identifies the question.
+    id: String,
+    session: SessionId,
+    turn: String,
+    call: String,
 }
 
-/// The user's answer; `None` if the turn ended first.
-async fn answer(
-    progress: &CallProgress,
+async fn question(
     context: &ToolContext,
     left: &QuarantineReport,
-    files: Vec<QuarantineEntry>,
-) -> Result<Option<cairn_protocol::ApproveResult>, ToolFailure> {
+    asker: Asker,
+) -> Result<(ApproveParams, Access), ToolFailure> {
+    let files = left.entries(|path| context.workspace.display(path));
     let seen = left.clone();
     let patch = spawn_blocking(move || seen.patch()).await;
     let patch = patch.map_err(|error| ToolFailure::Fatal(error.into()))?;
     let count = u32::try_from(left.moved.len()).unwrap_or(u32::MAX);
     let command = quarantine_english::lines(&files).join("\n");
     let question = ApprovalQuestion::ReturnFiles { count, files };
-    let folder = left.folder().unwrap_or(Path::new("quarantine")).display().to_string();
+    let folder = left.folder().unwrap_or(Path::new(QUARANTINE)).display().to_string();
     let reasons = vec![ApprovalReason::FilesLeft { folder }];
     // A key that is never asked for again: an answer must not cover what a later command makes.
     let once = uuid::Uuid::now_v7().to_string();
     let root = context.workspace.root();
     let access = Access::Edit { path: root.join(&once), inside: once.into(), aliases: Vec::new() };
     let params = ApproveParams {
-        approval_id: format!("{}/{}/left", progress.turn, progress.call),
-        session_id: progress.session.clone().into(),
-        turn_id: progress.turn.clone().into(),
-        call_id: progress.call.clone().into(),
+        approval_id: asker.id,
+        session_id: asker.session.into(),
+        turn_id: asker.turn,
+        call_id: asker.call,
         title: english::title(&question),
         kind: Some(ApprovalKind::Change),
         command,
@@ -138,7 +186,5 @@ async fn answer(
         quarantined: true,
         changed: None,
     };
-    let answer = progress.ask(context, params, access, Definitions::new()).await;
-    progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
-    Ok(answer)
+    Ok((params, access))
 }

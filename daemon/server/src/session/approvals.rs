@@ -11,7 +11,7 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::{Sessions, event::SessionEvent, open_questions::OpenQuestion};
+use super::{Sessions, entry::SessionEntry, event::SessionEvent, open_questions::OpenQuestion};
 use crate::approval::{
     definitions::{self, Definitions},
     english,
@@ -36,11 +36,10 @@ impl Sessions {
     ) {
         // If the turn has ended meanwhile, `reply` is dropped: the caller sees the question withdrawn.
         let session_id = SessionId::from(params.session_id.as_str());
-        let session = self
-            .entries
-            .get(&session_id)
-            .filter(|session| session.is_turn(&params.turn_id.as_str().into()));
-        if session.is_none() {
+        let turn_id = params.turn_id.as_str();
+        let is_open =
+            |session: &SessionEntry| turn_id.is_empty() || session.is_turn(&turn_id.into());
+        if !self.entries.get(&session_id).is_some_and(is_open) {
             return;
         }
         if let Some(refused) = self.without_trust(&access) {

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use cairn_core::{ids::TurnId, policy::Access};
+use cairn_core::{
+    ids::{SessionId, TurnId},
+    policy::Access,
+};
 use cairn_protocol::{ApproveParams, ApproveResult};
 use tokio::sync::oneshot;
 
@@ -42,5 +45,10 @@ impl OpenQuestions {
     /// Removes the questions of a turn, which has ended.
     pub(super) fn withdraw(&mut self, turn_id: &TurnId) {
         self.0.retain(|_, question| *turn_id != question.params.turn_id);
+    }
+
+    /// Removes the questions of a session that is dropped from memory.
+    pub(super) fn forget(&mut self, session: &SessionId) {
+        self.0.retain(|_, question| *session != question.params.session_id);
     }
 }

@@ -375,6 +375,7 @@ impl Sessions {
     fn let_go(&mut self, id: &SessionId) -> Option<Arc<Writer>> {
         self.order.retain(|known| known != id);
         self.services.processes.forget(id);
+        self.questions.forget(id);
         self.entries.remove(id)?.journal
     }
 

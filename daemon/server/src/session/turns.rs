@@ -220,6 +220,7 @@ impl Sessions {
             let id = self.order.remove(at);
             self.entries.remove(&id);
             self.services.processes.forget(&id);
+            self.questions.forget(&id);
             self.subagents.forget(&id);
         }
         let id = SessionId::from(new_id("s"));

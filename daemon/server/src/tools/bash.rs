@@ -20,14 +20,14 @@ use crate::{
     approval, clock,
     exec::{
         CommandInput, CommandLimits, CommandSpec, Exit, HEAD_BYTES, RunError, TAIL_BYTES,
-        sandbox::{PreparedSandbox, SandboxRequest, Watching},
+        sandbox::{PreparedSandbox, SandboxRequest, Watching, quarantine_english},
     },
     processes::{Handle, Waited},
 };
 
 mod report;
 
-use report::{hint, report, told};
+use report::{hint, report};
 
 /// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
@@ -256,8 +256,8 @@ impl BashCall {
         let home = std::env::home_dir().unwrap_or_default();
         let network = self.needs.network || context.sandbox_config.settings.network;
         let outcome = ran.map_err(|error| {
-            let left = told(&left);
-            ToolFailure::Tell(format!("The command could not be run: {error}.{left}"))
+            let left = quarantine_english::report(&left);
+            ToolFailure::Tell(format!("The command could not be run: {error}.\n{left}"))
         })?;
         let hint = match has_sandbox && outcome.exit != Exit::Code(0) {
             true => hint(

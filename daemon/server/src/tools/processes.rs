@@ -8,7 +8,6 @@ use cairn_core::{
 use super::{ArgumentReader, ToolContext, ToolFailure, ToolOutput};
 use crate::{
     clock,
-    exec::sandbox::{quarantine_english, shown_path},
     processes::{Command, GoesOn, ProcessHandle, Progress},
 };
 
@@ -122,13 +121,5 @@ fn add_state(
         ProcessState::Ended(exit) => format!("process {id} {}", exit.words()),
     };
     out.own(&format!("{state}; output read up to {}", progress.end));
-    if let Some(left) = process.left()
-        && let Some(folder) = left.folder()
-    {
-        let lines = quarantine_english::lines(&left.entries(shown_path)).join("\n");
-        out.own(&format!(
-            "it made or changed protected files, which are in {} now:\n{lines}",
-            folder.display()
-        ));
-    }
+    process.take_told().iter().for_each(|text| out.own(text));
 }

@@ -228,6 +228,34 @@ async fn a_new_repository_is_quarantined_while_the_command_runs() {
     }
 }
 
+/// A terminal of the user and a command of the agent write to the same folder.
+#[tokio::test]
+async fn the_users_control_files_beside_a_process_are_asked_about_at_once() {
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        test.keeps.store(true, Ordering::SeqCst);
+        let marker = fixtures::marker();
+        let turn = test.process(&format!("sleep {marker}")).await;
+        assert_eq!(test.next_question().await["title"], "Run a command", "{way}");
+        fixtures::until_running(&marker).await;
+        git(&test.ws(), &["init", "-q", "sub/mine"]);
+        git(&test.ws().join("sub/mine"), &["config", "core.editor", "vim"]);
+        let asked = test.next_question().await;
+        assert_eq!(asked["command"], "sub/mine/.git (new)", "{way}: {asked}");
+        assert_eq!((&asked["turnId"], &asked["sessionId"]), (&json!(""), &turn["sessionId"]));
+        fixtures::wait_until(SOON, || test.ws().join("sub/mine/.git/HEAD").exists()).await;
+        // Each file is asked about once, and a refused one stays in quarantine.
+        test.keeps.store(false, Ordering::SeqCst);
+        fs::write(test.ws().join(".envrc"), "export A=1\n").unwrap();
+        assert_eq!(test.next_question().await["command"], ".envrc (new)", "{way}");
+        let told = |params: &Value| params["text"].to_string().contains(".envrc (new)");
+        test.daemon.client.notification("agent/message", told).await;
+        assert!(fixtures::processes(&marker) > 0, "the process still runs");
+        assert!(!test.ws().join(".envrc").exists(), "{way}");
+        assert!(test.ws().join("sub/mine/.git/HEAD").exists(), "{way}");
+    }
+}
+
 /// More control files than a sandbox has mounts for.
 #[tokio::test]
 async fn decoys_leave_no_control_file_to_a_command() {

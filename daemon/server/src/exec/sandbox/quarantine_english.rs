@@ -2,6 +2,8 @@
 
 use cairn_protocol::{QuarantineEntry, QuarantineFault};
 
+use super::{QuarantineReport, shown_path};
+
 /// Returns one line for each entry.
 pub fn lines(entries: &[QuarantineEntry]) -> Vec<String> {
     let line = |entry: &QuarantineEntry| match entry {
@@ -13,6 +15,18 @@ pub fn lines(entries: &[QuarantineEntry]) -> Vec<String> {
         QuarantineEntry::MoreFiles { count } => format!("and {count} more"),
     };
     entries.iter().map(line).collect()
+}
+
+/// Describes a report for the model, without a question to the user; empty if nothing was moved and
+/// nothing failed.
+pub fn report(left: &QuarantineReport) -> String {
+    let faults = faults(&left.faults());
+    let Some(folder) = left.folder() else { return faults.trim().to_owned() };
+    let lines = lines(&left.entries(shown_path)).join("\n");
+    format!(
+        "Protected files appeared or changed while a command ran. Cairn moved them to {}:\n{lines}{faults}",
+        folder.display(),
+    )
 }
 
 /// Returns a sentence for each fault, each after a line break; empty if there are none.

@@ -114,7 +114,7 @@ impl QuarantineReport {
         self.moved.push(left);
     }
 
-    pub(super) fn extend(&mut self, other: Self) {
+    pub fn extend(&mut self, other: Self) {
         self.moved.extend(other.moved);
         self.failed.extend(other.failed);
         self.incomplete |= other.incomplete;

@@ -200,8 +200,9 @@ impl Watching {
         Ok(())
     }
 
-    /// Scans repeatedly while the command runs. Ends only when dropped.
-    pub async fn scan_repeatedly(&self) -> Infallible {
+    /// Scans repeatedly while the command runs. After a scan that moved files, `moved` may take the
+    /// report; what it leaves is part of the next one. Ends only when dropped.
+    pub async fn scan_repeatedly(&self, moved: impl Fn(&mut QuarantineReport)) -> Infallible {
         loop {
             tokio::time::sleep(MIN_PAUSE).await;
             let watch = Arc::clone(&self.watch);
@@ -218,6 +219,10 @@ impl Watching {
             });
             if let Err(error) = scanned.await {
                 tracing::error!("a scan for control files failed: {error}");
+            }
+            let mut shared = self.watch.lock();
+            if !shared.left.moved.is_empty() {
+                moved(&mut shared.left);
             }
         }
     }

@@ -56,7 +56,7 @@ impl Watching {
         Ok(())
     }
 
-    pub async fn scan_repeatedly(&self) -> Infallible {
+    pub async fn scan_repeatedly(&self, _: impl Fn(&mut QuarantineReport)) -> Infallible {
         std::future::pending().await
     }
 
@@ -74,6 +74,10 @@ impl QuarantinedFile {
 impl QuarantineReport {
     pub fn is_empty(&self) -> bool {
         true
+    }
+
+    pub fn extend(&mut self, other: Self) {
+        self.moved.extend(other.moved);
     }
 
     pub fn entries(&self, _: impl Fn(&Path) -> String) -> Vec<QuarantineEntry> {

@@ -2,21 +2,7 @@
 
 use cairn_core::{marks::ModelText, policy::sandbox::Needs};
 
-use crate::exec::{
-    Captured, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES,
-    sandbox::{QuarantineReport, quarantine_english, shown_path},
-};
-
-/// Text about control files that a command left, for calls that end without a question.
-pub(super) fn told(left: &QuarantineReport) -> String {
-    let faults = quarantine_english::faults(&left.faults());
-    let Some(folder) = left.folder() else { return faults };
-    let lines = quarantine_english::lines(&left.entries(shown_path)).join("\n");
-    format!(
-        "\nThe command made or changed protected files. Cairn moved them to {}:\n{lines}{faults}",
-        folder.display(),
-    )
-}
+use crate::exec::{Captured, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES};
 
 /// Hint about a missing right or path, from the output of a failed command.
 pub(super) fn hint(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Option<&'static str> {
