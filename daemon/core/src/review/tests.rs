@@ -1,3 +1,4 @@
+mod bytes;
 mod large;
 mod laws;
 mod model;
