@@ -93,7 +93,7 @@ pub fn replace(
             }
             starts
         }
-        Occurrences::All => file.match_indices(&old).map(|(at, _)| at).collect(),
+        Occurrences::All => file.match_indices(&*old).map(|(at, _)| at).collect(),
     };
     if let (Occurrences::One, []) = (occurrences, found.as_slice())
         && let Some(place) = loose::find(&file, &old, &new)

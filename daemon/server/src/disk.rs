@@ -87,12 +87,15 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
         }
         FileChange::Edit { expected_hash, edits, .. } => {
             let (decoded, file) = writable(workspace, &path)?;
-            let text = decoded.text.to_string();
-            let shown = shown(&text, expected_hash).ok_or_else(Refusal::stale)?;
-            let edited = edited(Text::new(&shown), edits).to_string();
-            // An editor shows one kind of line ending. Each line keeps the one that it has.
-            let new = if shown == text { edited } else { edit::rewrite(&text, &edited) };
-            let bytes = encode(&Text::new(&new), decoded.encoding)?;
+            let new = if text_hash(&decoded.text) == *expected_hash {
+                edited(decoded.text, edits)
+            } else {
+                // An editor shows one kind of line ending. Each line keeps the one that it has.
+                let text = decoded.text.to_string();
+                let shown = shown(&text, expected_hash).ok_or_else(Refusal::stale)?;
+                Text::new(&edit::rewrite(&text, &edited(shown, edits).to_string()))
+            };
+            let bytes = encode(&new, decoded.encoding)?;
             done(workspace.replace(&path, file, &bytes)?)
         }
         FileChange::Delete { expected_hash, empty_folders } => {
@@ -121,10 +124,10 @@ fn expected(
     expected_hash: &str,
 ) -> Result<(Decoded, File), Refusal> {
     let (decoded, file) = writable(workspace, path)?;
-    match shown(&decoded.text.to_string(), expected_hash) {
-        Some(_) => Ok((decoded, file)),
-        None => Err(Refusal::stale()),
+    if text_hash(&decoded.text) != expected_hash {
+        shown(&decoded.text.to_string(), expected_hash).ok_or_else(Refusal::stale)?;
     }
+    Ok((decoded, file))
 }
 
 fn writable(workspace: &Workspace, path: &WorkspacePath) -> Result<(Decoded, File), Refusal> {
@@ -137,17 +140,13 @@ fn writable(workspace: &Workspace, path: &WorkspacePath) -> Result<(Decoded, Fil
     Ok((decoded, file))
 }
 
-/// Returns the text of a file as it has the expected hash: as it is, or as an editor shows it that
-/// knows one kind of line ending in a document.
-fn shown(text: &str, expected_hash: &str) -> Option<String> {
-    let is_it = |text: &str| text_hash(&Text::new(text)) == expected_hash;
-    if is_it(text) {
-        return Some(text.to_owned());
-    }
+/// Returns the text of a file as an editor shows it that knows one kind of line ending in a document,
+/// if that has the expected hash.
+fn shown(text: &str, expected_hash: &str) -> Option<Text> {
     ["\n", "\r\n"]
         .into_iter()
-        .map(|ending| edit::with_endings(text, ending))
-        .find(|text| is_it(text))
+        .map(|ending| Text::new(&edit::with_endings(text, ending)))
+        .find(|text| text_hash(text) == expected_hash)
 }
 
 /// Applies edits that ascend.

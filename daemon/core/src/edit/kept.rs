@@ -1,6 +1,6 @@
 //! Replacement of text in a file in which each line keeps its line ending.
 
-use std::{hash::Hash, iter, ops::Range};
+use std::{borrow::Cow, hash::Hash, iter, ops::Range};
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
@@ -10,6 +10,9 @@ use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 /// A line that stays keeps its line ending, and so does a line that takes the place of another one.
 /// Any other new line takes the line ending of the line before it.
 pub(super) fn replace(file: &str, lf: &str, edits: &[(Range<usize>, &str)]) -> String {
+    if !file.contains('\r') {
+        return spliced(file, edits);
+    }
     let lines = lines_of(file);
     let mut starts = vec![0];
     starts.extend(lf.split_inclusive('\n').scan(0, |at, line| {
@@ -49,6 +52,20 @@ pub(super) fn replace(file: &str, lf: &str, edits: &[(Range<usize>, &str)]) -> S
         kept = last;
     }
     lines[kept..].iter().for_each(|line| out.push_str(line));
+    out
+}
+
+/// Returns a text with ranges replaced, which ascend. Holds no list of its lines, of which there may be
+/// millions.
+fn spliced(file: &str, edits: &[(Range<usize>, &str)]) -> String {
+    let mut out = String::with_capacity(file.len());
+    let mut kept = 0;
+    for (range, text) in edits {
+        out.push_str(&file[kept..range.start]);
+        out.push_str(text);
+        kept = range.end;
+    }
+    out.push_str(&file[kept..]);
     out
 }
 
@@ -93,8 +110,11 @@ impl<'a> Line<'a> {
 }
 
 /// Returns the text with `\n` for each line ending: `\r\n`, and a `\r` by itself.
-pub(super) fn to_lf(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n")
+pub(super) fn to_lf(text: &str) -> Cow<'_, str> {
+    match text.contains('\r') {
+        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 fn lines_of(text: &str) -> Vec<&str> {

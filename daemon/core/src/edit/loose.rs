@@ -5,7 +5,7 @@
 //! and the new text, with the indentation of the file. White space inside quotes counts, and so does
 //! any other character than a blank and a tab. Where the indentation would be a guess, nothing changes.
 
-use std::ops::Range;
+use std::{collections::VecDeque, iter, ops::Range};
 
 use super::kept;
 
@@ -23,21 +23,8 @@ pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Place> {
     if old.iter().all(|line| is_blank(line)) {
         return None;
     }
-    let mut lines: Vec<(usize, &str)> = Vec::new();
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        lines.push((at, line.strip_suffix('\n').unwrap_or(line)));
-        at += line.len();
-    }
-    let same = |window: &&[(usize, &str)]| {
-        window.iter().zip(&old).all(|((_, line), old)| is_same(old, line))
-    };
-    let mut places = lines.windows(old.len()).filter(same);
-    let (place, None) = (places.next()?, places.next()) else { return None };
-    let (first, last) = (place.first()?, place.last()?);
-    let file: Vec<&str> = place.iter().map(|(_, line)| *line).collect();
+    let (mut range, file) = only_place(text, &old)?;
     let new: Vec<&str> = new.lines().collect();
-    let mut range = first.0..last.0 + last.1.len();
     let new = Lines { old: &old, file: &file }.changed_to(&new)?;
     if new.is_empty() && range.end < text.len() {
         // No line is left, so its line break goes, too.
@@ -45,6 +32,32 @@ pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Place> {
     }
     let new = new.join("\n");
     (text[range.clone()] != new).then_some(Place { range, new })
+}
+
+/// Returns the range of the one place that fits, without its last line break, and its lines. Holds
+/// the lines of one place alone, because a text may have millions.
+fn only_place<'t>(text: &'t str, old: &[&str]) -> Option<(Range<usize>, Vec<&'t str>)> {
+    let mut found = None;
+    let mut window = VecDeque::with_capacity(old.len() + 1);
+    // Start of the window and end of its last line break.
+    let (mut start, mut end) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        window.push_back(line);
+        end += line.len();
+        if window.len() > old.len() {
+            start += window.pop_front().map_or(0, str::len);
+        }
+        let bare = |line: &&'t str| line.strip_suffix('\n').unwrap_or(line);
+        if window.len() == old.len()
+            && window.iter().map(bare).zip(old).all(|(line, old)| is_same(old, line))
+        {
+            let stop = end - (line.len() - bare(&line).len());
+            if found.replace((start..stop, window.iter().map(bare).collect())).is_some() {
+                return None;
+            }
+        }
+    }
+    found
 }
 
 /// Lines as a model gave them, and as the file has them.
@@ -103,44 +116,48 @@ fn indentation(line: &str) -> &str {
 
 /// Splits a line without its indentation: a text, the blanks behind it, the next text, and so on. What
 /// stands in quotes is one text with its blanks.
-fn texts_and_gaps(line: &str) -> Vec<&str> {
+fn texts_and_gaps(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim_start_matches(BLANKS);
-    let (mut cuts, mut in_gap) = (vec![0], false);
+    let (mut start, mut in_gap) = (Some(0), false);
     let (mut quote, mut before) = (None, ' ');
-    for (at, char) in line.char_indices() {
-        let gap = quote.is_none() && BLANKS.contains(&char);
-        if gap != in_gap {
-            cuts.push(at);
+    let mut chars = line.char_indices();
+    iter::from_fn(move || {
+        let from = start?;
+        for (at, char) in chars.by_ref() {
+            let gap = quote.is_none() && BLANKS.contains(&char);
+            let is_cut = gap != in_gap;
             in_gap = gap;
-        }
-        let escaped = before == '\\';
-        // The apostrophe of a word opens nothing.
-        let opens = matches!(char, '"' | '`') || (char == '\'' && !before.is_alphanumeric());
-        if !escaped {
-            match quote {
-                Some(open) if open == char => quote = None,
-                None if opens => quote = Some(char),
-                Some(_) | None => {}
+            let escaped = before == '\\';
+            // The apostrophe of a word opens nothing.
+            let opens = matches!(char, '"' | '`') || (char == '\'' && !before.is_alphanumeric());
+            if !escaped {
+                match quote {
+                    Some(open) if open == char => quote = None,
+                    None if opens => quote = Some(char),
+                    Some(_) | None => {}
+                }
+            }
+            before = if escaped { ' ' } else { char };
+            if is_cut {
+                start = Some(at);
+                return Some(&line[from..at]);
             }
         }
-        before = if escaped { ' ' } else { char };
-    }
-    cuts.push(line.len());
-    let mut pieces: Vec<&str> = cuts.windows(2).map(|cut| &line[cut[0]..cut[1]]).collect();
-    if !in_gap {
-        pieces.push("");
-    }
-    pieces
+        // A line that ends with a text has an empty gap behind it.
+        start = (!in_gap).then_some(line.len());
+        in_gap = true;
+        Some(&line[from..])
+    })
 }
 
 fn is_same(old: &str, file: &str) -> bool {
-    let texts = |line| texts_and_gaps(line).into_iter().step_by(2);
+    let texts = |line| texts_and_gaps(line).step_by(2);
     texts(old).eq(texts(file))
 }
 
 /// Returns the line of the file with what differs between the old and the new line.
 fn retyped(old: &str, file: &str, new: &str, indentation: &str) -> Option<String> {
-    let [old, file, new] = [old, file, new].map(texts_and_gaps);
+    let [old, file, new] = [old, file, new].map(|line| texts_and_gaps(line).collect::<Vec<_>>());
     let (old_end, file_end) = (old.last()?, file.last()?);
     if file_end.starts_with(HARD_BREAK) && old_end != file_end {
         return None;

@@ -130,15 +130,15 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
     match Encoding::for_bom(bytes) {
         Some((encoding, length)) if encoding != UTF_8 => {
             let text = utf16(&bytes[length..], encoding).ok_or(NotText::InvalidUtf16)?;
-            return decoded(text, marked(encoding));
+            return decoded(&text, marked(encoding));
         }
         _ => {}
     }
     let fault = match str::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => {
             return match text.strip_prefix('\u{feff}') {
-                Some(text) => decoded(text.to_owned(), marked(UTF_8)),
-                None => decoded(text.to_owned(), FileEncoding::UTF_8),
+                Some(text) => decoded(text, marked(UTF_8)),
+                None => decoded(text, FileEncoding::UTF_8),
             };
         }
         Ok(_) => None,
@@ -146,7 +146,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
     };
     if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
         let (text, encoding) = unmarked_utf16(bytes).ok_or(NotText::Nul { offset })?;
-        return decoded(text, FileEncoding { encoding, bom: false });
+        return decoded(&text, FileEncoding { encoding, bom: false });
     }
     let fault = fault.unwrap_or(NotText::InvalidUtf8 { offset: 0 });
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
@@ -161,7 +161,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, NotText> {
     for encoding in candidates {
         let encoding = FileEncoding { encoding, bom: false };
         if encoded(&text, encoding).is_ok_and(|again| again == bytes) {
-            return decoded(text.into_owned(), encoding);
+            return decoded(&text, encoding);
         }
     }
     Err(NotText::Ambiguous { encoding: FileEncoding { encoding: guess, bom: false } })
@@ -185,10 +185,10 @@ pub fn encode(text: &Text, encoding: FileEncoding) -> Result<Vec<u8>, Unencodabl
     Ok(bytes)
 }
 
-fn decoded(text: String, encoding: FileEncoding) -> Result<Decoded, NotText> {
+fn decoded(text: &str, encoding: FileEncoding) -> Result<Decoded, NotText> {
     match text.chars().position(|c| c == '\0') {
         Some(offset) => Err(NotText::Nul { offset }),
-        None => Ok(Decoded { text: Text::new(&text), encoding }),
+        None => Ok(Decoded { text: Text::new(text), encoding }),
     }
 }
 

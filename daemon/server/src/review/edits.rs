@@ -134,6 +134,8 @@ impl Reviews {
         if base.is_some() && change.is_empty() {
             return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
         }
+        // Shares what stays with the text before.
+        let new_text = change.apply(&before).unwrap_or(new_text);
         let counts = line_counts(&before, &change);
         let file_change = match &base {
             Some(base) => edit_of(base, &change, open.as_deref(), self.form),

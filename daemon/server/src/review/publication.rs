@@ -140,7 +140,7 @@ impl Reviews {
     pub(crate) fn edits_by_session(&self) -> HashMap<SessionId, SessionEdits> {
         let mut edits: HashMap<SessionId, SessionEdits> = HashMap::new();
         for entry in self.files.entries.values() {
-            for (hunk, _) in &entry.published {
+            for super::shown::Shown { hunk, .. } in &entry.published {
                 edits.entry(hunk.session_id.as_str().into()).or_default().pending += 1;
             }
             for undecided in &entry.undecided {

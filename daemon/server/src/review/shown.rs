@@ -1,7 +1,10 @@
 //! Reviews as the client is shown them. The texts are bounded: a line may have megabytes, and a message
 //! may not.
 
-use std::path::PathBuf;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::PathBuf,
+};
 
 use cairn_core::{
     change::changed_words,
@@ -25,20 +28,42 @@ const MAX_TYPED_IN: usize = 200;
 /// Most bytes of the texts of a file that are compared word by word.
 const MAX_COMPARED: usize = 128 * 1024;
 
+/// Hunk as it was published.
+#[derive(Debug)]
+pub(super) struct Shown {
+    /// Its texts may be cut: those of a long line would be kept for as long as the edit is.
+    pub(super) hunk: Hunk,
+    /// Hash of the whole texts.
+    hash: u64,
+    /// `rev` of its last change.
+    rev: u32,
+}
+
+impl Shown {
+    fn new(mut hunk: Hunk) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (&hunk.old_text, &hunk.new_text).hash(&mut hasher);
+        for text in [&mut hunk.old_text, &mut hunk.new_text] {
+            *text = excerpt(text, MAX_HUNK_TEXT);
+        }
+        Self { hunk, hash: hasher.finish(), rev: 0 }
+    }
+
+    /// True if it is the same to the user who decides about it, although it may have moved.
+    fn is_same(&self, other: &Self) -> bool {
+        let (a, b) = (&self.hunk, &other.hunk);
+        a.id == b.id && self.hash == other.hash && a.outdated == b.outdated
+    }
+}
+
 impl TrackedFile {
     pub(super) fn publish(&mut self, rev: u32) {
-        let hunks = self.hunks();
-        self.published = hunks
-            .into_iter()
-            .map(|hunk| {
-                let since = self
-                    .published
-                    .iter()
-                    .find(|(known, _)| same_content(known, &hunk))
-                    .map_or(rev, |(_, rev)| *rev);
-                (hunk, since)
-            })
-            .collect();
+        let mut hunks = self.hunks();
+        for hunk in &mut hunks {
+            let known = self.published.iter().find(|known| hunk.is_same(known));
+            hunk.rev = known.map_or(rev, |known| known.rev);
+        }
+        self.published = hunks;
         self.published_waiting = !self.undecided.is_empty();
         self.rev = rev;
     }
@@ -70,7 +95,7 @@ impl TrackedFile {
             },
             from,
             waiting: self.published_waiting,
-            hunks: bounded(self.published.iter().map(|(hunk, _)| hunk)),
+            hunks: bounded(self.published.iter().map(|shown| &shown.hunk)),
         }
     }
 
@@ -78,21 +103,21 @@ impl TrackedFile {
     pub(super) fn shown_since(&self, id: &str, rev: Option<u32>) -> bool {
         self.published
             .iter()
-            .any(|(hunk, since)| hunk.id == id && rev.is_none_or(|rev| *since <= rev))
+            .any(|shown| shown.hunk.id == id && rev.is_none_or(|rev| shown.rev <= rev))
     }
 
-    fn hunks(&self) -> Vec<Hunk> {
+    fn hunks(&self) -> Vec<Shown> {
         let of_file = self
             .operation
             .iter()
-            .map(|operation| hunk_of_operation(operation, self.review.as_ref()));
+            .map(|operation| Shown::new(hunk_of_operation(operation, self.review.as_ref())));
         let mut compared = 0;
         let lines = self.review.iter().flat_map(|review| {
             let mut inline = |old: &str, new: &str, first: usize| {
                 compared += old.len() + new.len();
                 if compared > MAX_COMPARED { None } else { inline(old, new, first) }
             };
-            let hunks: Vec<Hunk> = self
+            let hunks: Vec<Shown> = self
                 .lines()
                 .iter()
                 .map(|hunk| {
@@ -101,7 +126,7 @@ impl TrackedFile {
                         character: 0,
                     };
                     let (old, new) = (review.old_text(hunk), review.new_text(hunk));
-                    Hunk {
+                    Shown::new(Hunk {
                         inline: inline(&old, &new, hunk.new.start),
                         id: hunk.id.0.to_string(),
                         session_id: hunk.origin.session.clone().into(),
@@ -122,7 +147,7 @@ impl TrackedFile {
                         can_apply: None,
                         whole_file: None,
                         subagent: subagent_of(&hunk.origin),
-                    }
+                    })
                 })
                 .collect();
             hunks
@@ -130,7 +155,7 @@ impl TrackedFile {
         let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
         let outdated = self.all_outdated().into_iter().map(|it| {
             let has_place = text.is_some_and(|text| it.place(text).is_some());
-            shown_outdated(&it, has_place)
+            Shown::new(shown_outdated(&it, has_place))
         });
         of_file.chain(lines).chain(outdated).collect()
     }
@@ -215,11 +240,6 @@ fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
         whole_file: None,
         subagent: subagent_of(&outdated.origin),
     }
-}
-
-/// A hunk that only moved is the same to the user who decides about it.
-fn same_content(a: &Hunk, b: &Hunk) -> bool {
-    a.id == b.id && a.old_text == b.old_text && a.new_text == b.new_text && a.outdated == b.outdated
 }
 
 fn without_last_break(mut text: String) -> String {

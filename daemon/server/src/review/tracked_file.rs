@@ -9,7 +9,6 @@ use cairn_core::{
     },
     text::{FileForm, Text},
 };
-use cairn_protocol::Hunk;
 
 use super::{
     flight::{AwaitingDecision, InFlight, Outcome, QueuedEdit},
@@ -56,8 +55,8 @@ pub(super) struct TrackedFile {
     pub(super) dirty: bool,
     /// Another author than the agent changed the text since this was last read.
     pub(super) by_others: bool,
-    /// Hunks as last published, each with the `rev` of its last change.
-    pub(super) published: Vec<(Hunk, u32)>,
+    /// Hunks as last published.
+    pub(super) published: Vec<super::shown::Shown>,
     /// True if a tool call waited for a decision when the hunks were published.
     pub(super) published_waiting: bool,
     pub(super) rev: u32,

@@ -14,16 +14,18 @@
 use std::{
     fmt::{self, Write as _},
     fs::{self, File},
-    io::{self, ErrorKind, Read, Write},
+    io::{self, BufWriter, ErrorKind, Read, Write},
     path::{Path, PathBuf},
     str::FromStr,
     time::{Duration, SystemTime},
 };
 
+use cairn_core::text::Text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::files::{create_folder, private, sync_folder};
+use crate::ports::text_hash;
 
 const TEMPORARY: &str = ".new-";
 const BAD: &str = ".bad";
@@ -60,15 +62,16 @@ impl Blobs {
     }
 
     /// The text is on the disk when this returns.
-    pub fn put(&self, text: &[u8]) -> io::Result<Sha256Hex> {
-        if text.len() > MAX_TEXT {
+    pub fn put(&self, text: &Text) -> io::Result<Sha256Hex> {
+        let length = text.len_bytes();
+        if length > MAX_TEXT {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the text is too long to keep"));
         }
-        let hash = Sha256Hex::of(text);
+        let hash = Sha256Hex(text_hash(text));
         let (folder, path) = self.place(&hash);
         if let Ok(found) = path.symlink_metadata()
             && found.is_file()
-            && found.len() == text.len() as u64
+            && found.len() == length as u64
         {
             // Young again, or it could be collected before anybody names it. When that cannot be
             // done, nothing can be removed there either.
@@ -79,7 +82,10 @@ impl Blobs {
         create_folder(&folder)?;
         // Made 0600.
         let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&folder)?;
-        file.write_all(text)?;
+        let mut to = BufWriter::new(&mut file);
+        text.chunks().try_for_each(|chunk| to.write_all(chunk.as_bytes()))?;
+        to.flush()?;
+        drop(to);
         file.as_file().sync_all()?;
         file.persist(&path)?;
         sync_folder(&folder)?;

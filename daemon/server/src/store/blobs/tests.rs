@@ -35,7 +35,7 @@ fn a_text_is_found_by_its_hash() {
     assert_eq!(blobs.get(&missing).unwrap(), None);
     assert!(!blobs.folder.exists(), "nothing is made for a question");
     for text in ["", "abc", "é\r\n\0", &"long ".repeat(100_000)] {
-        let hash = blobs.put(text.as_bytes()).unwrap();
+        let hash = blobs.put(&Text::new(text)).unwrap();
         assert_eq!(blobs.get(&hash).unwrap().unwrap(), text.as_bytes());
     }
     assert_eq!(blobs.get(&missing).unwrap(), None);
@@ -49,23 +49,23 @@ fn a_text_is_found_by_its_hash() {
 #[test]
 fn a_stored_text_is_not_written_again_and_its_age_is_reset() {
     let (_folder, blobs) = fixture();
-    let hash = blobs.put(b"text").unwrap();
+    let hash = blobs.put(&Text::new("text")).unwrap();
     let (_, path) = blobs.place(&hash);
     let before = path.metadata().unwrap().ino();
     set_age(&path, Duration::from_secs(1_000));
-    assert_eq!(blobs.put(b"text").unwrap(), hash);
+    assert_eq!(blobs.put(&Text::new("text")).unwrap(), hash);
     assert_eq!(path.metadata().unwrap().ino(), before);
     assert!(path.metadata().unwrap().modified().unwrap().elapsed().unwrap().as_secs() < 900);
 
     fs::write(&path, "tex").unwrap();
-    blobs.put(b"text").unwrap();
+    blobs.put(&Text::new("text")).unwrap();
     assert_eq!(blobs.get(&hash).unwrap().unwrap(), b"text");
 }
 
 #[test]
 fn a_text_that_does_not_match_its_hash_is_never_returned() {
     let (_folder, blobs) = fixture();
-    let hash = blobs.put(b"text").unwrap();
+    let hash = blobs.put(&Text::new("text")).unwrap();
     let (_, path) = blobs.place(&hash);
     for harm in ["tixt", "", "text and more"] {
         fs::write(&path, harm).unwrap();
@@ -73,7 +73,7 @@ fn a_text_that_does_not_match_its_hash_is_never_returned() {
         let aside = PathBuf::from(format!("{}{BAD}", path.display()));
         assert_eq!(fs::read_to_string(&aside).unwrap(), harm);
         assert!(!path.exists());
-        blobs.put(b"text").unwrap();
+        blobs.put(&Text::new("text")).unwrap();
         assert_eq!(blobs.get(&hash).unwrap().unwrap(), b"text");
     }
 }
@@ -81,7 +81,7 @@ fn a_text_that_does_not_match_its_hash_is_never_returned() {
 #[test]
 fn files_are_private_and_links_are_not_followed() {
     let (folder, blobs) = fixture();
-    let hash = blobs.put(b"text").unwrap();
+    let hash = blobs.put(&Text::new("text")).unwrap();
     let (fan, path) = blobs.place(&hash);
     for (path, expected) in [(&blobs.folder, 0o700), (&fan, 0o700), (&path, 0o600)] {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, expected);
@@ -91,7 +91,7 @@ fn files_are_private_and_links_are_not_followed() {
     fs::remove_file(&path).unwrap();
     symlink(&outside, &path).unwrap();
     blobs.get(&hash).unwrap_err();
-    blobs.put(b"text").unwrap();
+    blobs.put(&Text::new("text")).unwrap();
     assert!(path.symlink_metadata().unwrap().is_file());
     assert_eq!(blobs.get(&hash).unwrap().unwrap(), b"text");
     assert_eq!(fs::read_to_string(&outside).unwrap(), "text");
@@ -128,13 +128,13 @@ fn only_old_unused_texts_are_removed() {
     assert_eq!(blobs.retain(HOUR, |_| false).unwrap(), Collected::default());
 
     let [old, wanted, young, again, future] = ["old", "wanted", "young", "again", "future"]
-        .map(|text| blobs.put(text.as_bytes()).unwrap());
+        .map(|text| blobs.put(&Text::new(text)).unwrap());
     for hash in [&old, &wanted, &again] {
         set_age(&blobs.place(hash).1, 2 * HOUR);
     }
     let ahead = SystemTime::now() + HOUR;
     File::open(blobs.place(&future).1).unwrap().set_modified(ahead).unwrap();
-    blobs.put(b"again").unwrap();
+    blobs.put(&Text::new("again")).unwrap();
     let (fan, _) = blobs.place(&old);
     for (name, age) in [(".new-old", 2 * HOUR), (".new-young", HOUR / 2), ("stranger", 2 * HOUR)] {
         fs::write(fan.join(name), "half").unwrap();
@@ -164,12 +164,12 @@ fn only_old_unused_texts_are_removed() {
 #[test]
 fn a_text_that_cannot_be_saved_leaves_nothing_behind() {
     let (_folder, blobs) = fixture();
-    let long = vec![0; MAX_TEXT + 1];
+    let long = Text::new(&"x".repeat(MAX_TEXT + 1));
     assert_eq!(blobs.put(&long).unwrap_err().kind(), ErrorKind::InvalidInput);
     assert!(!blobs.folder.exists());
     // A folder is in its place.
     let hash = Sha256Hex::of(b"text");
     fs::create_dir_all(blobs.place(&hash).1).unwrap();
-    blobs.put(b"text").unwrap_err();
+    blobs.put(&Text::new("text")).unwrap_err();
     assert_eq!(names(&blobs).len(), 1);
 }

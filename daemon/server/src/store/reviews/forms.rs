@@ -76,7 +76,7 @@ impl Convert<FileReview, Text> for Put<'_> {
         if let Some((_, hash)) = self.recent.iter().find(|(other, _)| same(other)) {
             return Ok(hash.clone());
         }
-        let hash = self.blobs.put(text.to_string().as_bytes())?;
+        let hash = self.blobs.put(text)?;
         if self.recent.len() < MOST_RECENT {
             self.recent.push((text.clone(), hash.clone()));
         }
