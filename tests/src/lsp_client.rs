@@ -316,7 +316,17 @@ async fn read_message(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<
 pub struct Daemon {
     pub client: LspClient,
     child: Child,
+    memory_limit: Option<u64>,
     _state: tempfile::TempDir,
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let (Some(limit), false) = (self.memory_limit, thread::panicking()) else { return };
+        if let Some(peak) = self.peak_memory() {
+            assert!(peak <= limit, "the daemon took {} MB of memory", peak / 1_000_000);
+        }
+    }
 }
 
 impl Daemon {
@@ -336,12 +346,26 @@ impl Daemon {
         }
         let (output, input) = (child.stdin.take(), child.stdout.take());
         let client = LspClient::over(input.expect("piped"), output.expect("piped"));
-        Self { client, child, _state: state }
+        Self { client, child, memory_limit: None, _state: state }
     }
 
     /// Its process, which runs.
     pub fn id(&self) -> u32 {
         self.child.id().expect("it runs")
+    }
+
+    /// The most memory that it has had so far, in bytes. `None`: it has ended, or the system does not
+    /// tell.
+    pub fn peak_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        Some(peak.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+    }
+
+    /// Fails the test, when this is dropped, if the daemon had more memory, in bytes.
+    pub fn limit_memory(mut self, limit: u64) -> Self {
+        self.memory_limit = Some(limit);
+        self
     }
 
     /// Ends it with SIGKILL.

@@ -44,6 +44,9 @@ mod todo;
 mod tool_calls;
 mod trust;
 
+/// The most memory of a daemon in any row, in bytes.
+const MOST_MEMORY: u64 = 150_000_000;
+
 /// Rows so far, and those that could not be run here, each with why.
 static TALLY: Mutex<(usize, BTreeMap<String, usize>)> = Mutex::new((0, BTreeMap::new()));
 
@@ -121,7 +124,7 @@ impl AttackTest {
         if settings.get("model").is_none() {
             settings["model"] = model.settings(wire);
         }
-        let daemon = Daemon::spawn(configure);
+        let daemon = daemon(configure);
         let folders: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
         let client = daemon.client.clone();
         let editor = EditorDouble::connect_in(client, &folders, settings.clone()).await;
@@ -156,7 +159,7 @@ impl AttackTest {
     /// Kills the daemon and starts another one in its place.
     async fn killed_and_restarted(mut self, way: &str, state: &Path) -> Self {
         self.daemon.kill().await;
-        let daemon = Daemon::spawn(in_way(way, state));
+        let daemon = daemon(in_way(way, state));
         let folders: Vec<&Path> = self.roots.iter().map(PathBuf::as_path).collect();
         let (client, settings) = (daemon.client.clone(), self.settings.clone());
         let editor = EditorDouble::connect_in(client, &folders, settings).await;
@@ -194,6 +197,11 @@ impl AttackTest {
         self.editor.finish();
         self.model.finish();
     }
+}
+
+/// A daemon that no attack may make take much memory.
+fn daemon(configure: impl FnOnce(&mut Command)) -> Daemon {
+    Daemon::spawn(configure).limit_memory(MOST_MEMORY)
 }
 
 fn in_way<'a>(way: &'a str, state: &'a Path) -> impl Fn(&mut Command) + 'a {

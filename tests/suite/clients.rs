@@ -1,6 +1,7 @@
 //! Clients of the daemon: the server as such, standard LSP clients, real editors, the command line.
 
 mod emacs;
+mod ends;
 mod headless;
 mod helix;
 mod lifecycle;

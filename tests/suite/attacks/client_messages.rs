@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cairn_protocol::PROTOCOL_VERSION;
-use cairn_tests::lsp_client::{Daemon, frame};
+use cairn_tests::lsp_client::frame;
 use serde_json::{Value, json};
 
 use super::AttackTest;
@@ -42,7 +42,7 @@ async fn malformed_messages_do_not_end_the_session() {
         ("too short a length", b"Content-Length: 5\r\n\r\n{\"a\": 1}".to_vec()),
         ("a stray line", b"hello there\r\n".to_vec()),
     ];
-    let mut daemon = Daemon::spawn(|_| {});
+    let mut daemon = super::daemon(|_| {});
     daemon.client.initialize(hello()).await;
     for (what, bytes) in table {
         daemon.client.send_raw(bytes.clone());
@@ -64,7 +64,7 @@ async fn malformed_messages_do_not_end_the_session() {
 
 #[tokio::test]
 async fn a_request_before_initialize_or_after_shutdown_is_refused() {
-    let mut daemon = Daemon::spawn(|_| {});
+    let mut daemon = super::daemon(|_| {});
     let methods = ["agent/state", "agent/runTask", "agent/rules/list", "shutdown"];
     for method in methods {
         let error = daemon.client.request(method, json!({ "text": "x" })).await.unwrap_err();
@@ -90,7 +90,7 @@ async fn long_keys_delay_neither_the_log_nor_the_end() {
         ("many keys", (0..1_000).map(|number| long(100, number)).collect()),
     ];
     for (what, keys) in &table {
-        let mut daemon = Daemon::spawn(|_| {});
+        let mut daemon = super::daemon(|_| {});
         daemon.client.initialize(hello()).await;
         for key in keys {
             daemon.client.notify("agent/credentials", json!({ "provider": "openai", "key": key }));

@@ -8,7 +8,6 @@ use cairn_protocol::{
 };
 use cairn_tests::{
     editor_double::EditorDouble,
-    lsp_client::Daemon,
     model_server::{ModelServer, Response, Wire},
 };
 use expect_test::expect;
@@ -286,7 +285,7 @@ async fn each_command_of_the_table_asks_or_runs_as_stated() {
     }
     fs::write(root.join("a"), "one\n").unwrap();
     let path = format!("{}:/usr/bin:/bin", root.join("bin").display());
-    let daemon = Daemon::spawn(|command| {
+    let daemon = super::daemon(|command| {
         command.env("PATH", &path).env("CANARY_KEY", "swordfish");
     });
     let model = ModelServer::start([]).await;

@@ -20,9 +20,7 @@ const MEMORY: u64 = 64 * MIB;
 
 /// Peak of the daemon's memory in bytes.
 fn peak(test: &AttackTest) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", test.daemon.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    test.daemon.peak_memory().unwrap()
 }
 
 /// CPU time of the daemon so far. A tick is 10 ms on every Linux there is.
@@ -175,8 +173,6 @@ async fn a_command_of_megabytes_is_refused_without_analysis() {
     let settings =
         json!({ "shell": { "approval": "allowlist", "allow": ["true"], "deny": ["git push"] } });
     let test = AttackTest::open(&[("a", b"")], settings).await;
-    test.told([("read_file", json!({ "path": "a" }))]).await;
-    let before = peak(&test);
     let table = [
         "true; ".repeat(10 * MIB as usize / 6),
         "true; ".repeat(900 * 1024 / 6),
@@ -193,9 +189,6 @@ async fn a_command_of_megabytes_is_refused_without_analysis() {
         };
         assert!(told[0].contains(refusal), "{:.200}", told[0]);
     }
-    // The call itself is held by the conversation, the request and what comes of them.
-    let grown = peak(&test) - before;
-    assert!(grown < 200 * MIB, "{} MiB", grown / MIB);
     assert!(test.editor.asked().is_empty());
     assert!(largest_notice(&test).0 < MIB as usize, "{:?}", largest_notice(&test));
     super::ran(5);
@@ -229,7 +222,11 @@ async fn a_search_of_many_files_completes_or_reports_its_limit_first() {
 #[tokio::test]
 async fn a_line_of_megabytes_is_truncated_in_messages() {
     let line = one_line(9_900_000);
-    let test = AttackTest::open(&[("line", &line), ("b", b"b\n")], json!({})).await;
+    let words = "a ".repeat(4_900_000);
+    let short = "\n".repeat(9_900_000);
+    let files: &[(&str, &[u8])] =
+        &[("line", &line), ("b", b"b\n"), ("words", words.as_bytes()), ("short", short.as_bytes())];
+    let test = AttackTest::open(files, json!({})).await;
     let wide = "w".repeat(5_000_000);
     let table = [
         ("grep", json!({ "pattern": "a" })),
@@ -248,6 +245,20 @@ async fn a_line_of_megabytes_is_truncated_in_messages() {
     }
     super::ran(rows);
     test.finish();
+}
+
+/// A list of their lines, or of the words of one, would take many times their size.
+#[tokio::test]
+async fn a_text_that_is_not_found_in_a_large_file_takes_little_memory() {
+    let table = ["a ".repeat(2_500_000), "\n".repeat(5_000_000)];
+    for text in &table {
+        let test = AttackTest::open(&[("large", text.as_bytes())], json!({})).await;
+        let edit = json!({ "path": "large", "old_text": "a  b\nc", "new_text": "d" });
+        let told = test.told([("edit_file", edit)]).await;
+        assert!(told[0].contains("is not in the file"), "{:.200}", told[0]);
+        test.finish();
+    }
+    super::ran(table.len());
 }
 
 #[tokio::test]

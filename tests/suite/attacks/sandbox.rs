@@ -327,6 +327,7 @@ fn daemon_of(binary: &Path, home: &Path, way: &str, temporary: &Path) -> Daemon 
             .env("RUSTUP_HOME", real_home(".rustup", "RUSTUP_HOME"))
             .env("CARGO_HOME", real_home(".cargo", "CARGO_HOME"));
     })
+    .limit_memory(crate::attacks::MOST_MEMORY)
 }
 
 /// Temporary folder that commands can see: they have their own `/tmp`, `/var/tmp` and `/run`, and

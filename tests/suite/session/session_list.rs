@@ -575,13 +575,6 @@ async fn a_session_continues_after_its_disk_is_writable_again() {
     test.finish().await;
 }
 
-/// The most memory a process has had, in bytes.
-fn peak(process: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
-}
-
 /// However much lies in the folder: the files on a page are read at their ends only.
 #[tokio::test]
 async fn listing_a_large_folder_takes_bounded_time_and_memory() {
@@ -604,9 +597,9 @@ async fn listing_a_large_folder_takes_bounded_time_and_memory() {
     for number in 1..SESSIONS {
         fs::copy(&template, sessions::journal_path(&place, &format!("s-{number}").into())).unwrap();
     }
-    let before = peak(daemon.id());
+    let before = daemon.peak_memory().unwrap();
     let page = list(&editor, ListSessionsParams { cursor: None, limit: Some(200) }).await;
-    let grown = peak(daemon.id()) - before;
+    let grown = daemon.peak_memory().unwrap() - before;
     assert!(page.sessions.len() > 150, "{}", page.sessions.len());
     // No file is read whole.
     assert!(grown < 8 * 1024 * 1024, "{grown} bytes");
@@ -614,7 +607,7 @@ async fn listing_a_large_folder_takes_bounded_time_and_memory() {
     let found = all_pages(&editor).await;
     let long = found.iter().find(|session| session.session_id == "s-long").unwrap();
     assert_eq!((long.task.as_str(), long.turns), ("The long one", 7));
-    assert!(peak(daemon.id()) - before < 8 * 1024 * 1024);
+    assert!(daemon.peak_memory().unwrap() - before < 8 * 1024 * 1024);
     editor.finish();
 }
 
