@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { until } from "./editor.mjs";
-import { SECOND, scene, state, step, taskWith, window, workspace } from "./harness.mjs";
+import { SECOND, model, scene, state, step, task, taskWith, window, workspace } from "./harness.mjs";
 import { edits, inFront, message, tab, text } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
@@ -84,17 +84,20 @@ const UNTIDY = Array.from({ length: 50 }, (_, line) => `const v${line}  =  ${lin
 const JSON_TEXT = '{"a":1,\n      "b":  2,\n "c":3,   \n"list":[1,2,\n3]}';
 const MIXED = Array.from({ length: 200 }, (_, line) => `line ${line + 1}.${line % 10 === 9 ? "\n" : "\r\n"}`).join("");
 
+/** What makes a save of the editor change more than what was typed. */
+const TIDYING = {
+  "files.trimTrailingWhitespace": true,
+  "files.insertFinalNewline": true,
+  "files.trimFinalNewlines": true,
+  "editor.formatOnSave": true,
+  "files.autoSave": "afterDelay",
+};
+
 async function prepare(folder) {
   await writeFile(join(folder, "b.ts"), UNTIDY);
   await writeFile(join(folder, "c.json"), JSON_TEXT);
   await writeFile(join(folder, "mixed.txt"), MIXED);
-  return {
-    "files.trimTrailingWhitespace": true,
-    "files.insertFinalNewline": true,
-    "files.trimFinalNewlines": true,
-    "editor.formatOnSave": true,
-    "files.autoSave": "afterDelay",
-  };
+  return TIDYING;
 }
 
 /** Has the agent change a line of each file, two of the last. */
@@ -232,5 +235,61 @@ scene("files that change outside of the editor", { model: true, conversation: "f
     await edits(0);
     await window.command("File: Revert File");
     await holds("mixed.txt", MIXED);
+  });
+});
+
+/** Two blanks at the end of a line are a line break in Markdown. */
+const MARKDOWN = Array.from({ length: 9 }, (_, at) => `${at + 1}) a line  \nand another   \n\n\n*  an item\n`).join("\n\n\n");
+const CELL = (source) => `  {"cell_type":"code","execution_count":null,"metadata":{},"outputs":[],\n   "source":["${source}"]}`;
+const NOTEBOOK = `{"cells":[\n${[1, 2, 3].map((cell) => CELL(`print(${cell})`)).join(",\n")}\n],   \n"metadata":{},"nbformat":4,"nbformat_minor":5}`;
+/** A file in which the user types; a save leaves it as it is. */
+const TIDY = Array.from({ length: 40 }, (_, line) => `const t${line} = ${line};\n`).join("");
+const OF_KINDS = { "a.ts": UNTIDY, "b.ts": UNTIDY, "c.json": JSON_TEXT, "d.json": JSON_TEXT, "e.md": MARKDOWN, "f.md": MARKDOWN };
+const FILES = { ...OF_KINDS, "book.ipynb": NOTEBOOK, "mine.ts": TIDY };
+const TWENTY = [
+  ...["a.ts", "b.ts"].flatMap((path) => [2, 20, 40].map((line) => editFile(path, `const v${line}  =  ${line};`, `const v${line}  =  "agent";`))),
+  ...["c.json", "d.json"].flatMap((path) => [editFile(path, '"b":  2', '"b":  222'), editFile(path, '"list":[1,2', '"list":[9,2')]),
+  ...["e.md", "f.md"].flatMap((path) => [2, 4, 8].map((line) => editFile(path, `${line}) a line  \nand`, `${line}) a new line  \nand`))),
+  ...[1, 3].map((cell) => editFile("book.ipynb", `"print(${cell})"`, `"print(${cell}${cell})"`)),
+  ...[3, 30].map((line) => editFile("mine.ts", `const t${line} =`, `const agent${line} =`)),
+];
+const TYPED = "const typed = 1;";
+
+async function committed(folder) {
+  await Promise.all(Object.entries(FILES).map(([path, bytes]) => writeFile(join(folder, path), bytes)));
+  await git(folder, "init", "--quiet");
+  await git(folder, "add", "--all");
+  await git(folder, "commit", "--quiet", "--message=Before");
+  return TIDYING;
+}
+
+scene("twenty edits while the user types", { model: true, conversation: "folded", prepare: committed }, () => {
+  step("the files that a task changes differ from the commit in its edits and what was typed", async () => {
+    for (const path of ["a.ts", "c.json", "e.md", "mine.ts"]) {
+      await window.open(path);
+    }
+    const first = await task();
+    await window.goTo(15);
+    await key("Home");
+    await first.call(...TWENTY.slice(0, 10));
+    await window.page.keyboard.type(`${TYPED.slice(0, 8)}`);
+    const second = await model.next();
+    await Promise.all([second.call(...TWENTY.slice(10)), window.page.keyboard.type(`${TYPED.slice(8)}\n`)]);
+    await (await model.next()).say("Changed.");
+    await edits(TWENTY.length);
+    await window.screenshot("bytes-07 twenty edits");
+    await state(({ tabs }) => tabs.every(({ isDirty }) => !isDirty), "no unsaved text");
+    const { stdout } = await git(workspace, "diff", "--numstat");
+    const expected = { "a.ts": 3, "b.ts": 3, "book.ipynb": 2, "c.json": 2, "d.json": 2, "e.md": 3, "f.md": 3 };
+    const lines = Object.entries(expected).map(([path, count]) => `${count}\t${count}\t${path}\n`);
+    assert.equal(stdout, `${lines.join("")}3\t2\tmine.ts\n`);
+  });
+
+  step("after a rejection of all, they differ in what was typed", async () => {
+    await window.command("Cairn: Reject All Edits");
+    await edits(0);
+    await holds("mine.ts", TIDY.replace("const t14", `${TYPED}\nconst t14`));
+    await until(async () => (await git(workspace, "status", "--porcelain")).stdout === " M mine.ts\n", 20 * SECOND, "one changed file");
+    await state(({ tabs }) => tabs.every(({ isDirty }) => !isDirty), "no unsaved text");
   });
 });
