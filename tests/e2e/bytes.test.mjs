@@ -84,7 +84,7 @@ const UNTIDY = Array.from({ length: 50 }, (_, line) => `const v${line}  =  ${lin
 const JSON_TEXT = '{"a":1,\n      "b":  2,\n "c":3,   \n"list":[1,2,\n3]}';
 const MIXED = Array.from({ length: 200 }, (_, line) => `line ${line + 1}.${line % 10 === 9 ? "\n" : "\r\n"}`).join("");
 
-/** What makes a save of the editor change more than what was typed. */
+/** Settings with which a save of the editor changes more than what was typed. */
 const TIDYING = {
   "files.trimTrailingWhitespace": true,
   "files.insertFinalNewline": true,

@@ -38,6 +38,7 @@ mod mismatched;
 mod pending;
 mod problem;
 mod publication;
+mod published_hunk;
 mod read_tracking;
 mod restore;
 mod saving;

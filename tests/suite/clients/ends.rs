@@ -105,7 +105,7 @@ async fn runs(daemon: Daemon, folder: TempDir, calls: &[Value]) -> AtWork {
     AtWork { daemon, hangs: false, _kept: Box::new(folder) }
 }
 
-/// How long the daemon runs after its input has closed.
+/// Closes the input of the daemon and returns the time until it has ended.
 async fn time_to_end(AtWork { mut daemon, hangs, _kept }: AtWork, limit: Duration) -> Duration {
     daemon.client.close();
     let closed = Instant::now();

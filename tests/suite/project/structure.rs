@@ -61,6 +61,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "instructions",
             "model",
             "ports",
+            "processes",
             "secrets",
             "store",
             "tools",

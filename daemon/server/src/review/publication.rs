@@ -140,8 +140,8 @@ impl Reviews {
     pub(crate) fn edits_by_session(&self) -> HashMap<SessionId, SessionEdits> {
         let mut edits: HashMap<SessionId, SessionEdits> = HashMap::new();
         for entry in self.files.entries.values() {
-            for super::shown::Shown { hunk, .. } in &entry.published {
-                edits.entry(hunk.session_id.as_str().into()).or_default().pending += 1;
+            for published in &entry.published {
+                edits.entry(published.hunk.session_id.as_str().into()).or_default().pending += 1;
             }
             for undecided in &entry.undecided {
                 edits.entry(undecided.origin.session.clone()).or_default().awaited = true;

@@ -1,10 +1,7 @@
 //! Reviews as the client is shown them. The texts are bounded: a line may have megabytes, and a message
 //! may not.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use cairn_core::{
     change::changed_words,
@@ -15,11 +12,13 @@ use cairn_protocol::{
     FileKind, Hunk, InlineChange, Position, Range, ReviewNotification, SubagentOrigin, WholeFile,
 };
 
-use super::tracked_file::TrackedFile;
+use super::{
+    published_hunk::{MAX_HUNK_TEXT, PublishedHunk},
+    tracked_file::TrackedFile,
+};
 use crate::workspace::path_of;
 
-/// Most bytes of one text of a hunk, and of all texts of one notification.
-const MAX_HUNK_TEXT: usize = 16 * 1024;
+/// Most bytes of all texts of one notification.
 const MAX_TEXTS: usize = 256 * 1024;
 
 /// Most bytes of a line in which the user typed.
@@ -27,34 +26,6 @@ const MAX_TYPED_IN: usize = 200;
 
 /// Most bytes of the texts of a file that are compared word by word.
 const MAX_COMPARED: usize = 128 * 1024;
-
-/// Hunk as it was published.
-#[derive(Debug)]
-pub(super) struct Shown {
-    /// Its texts may be cut: those of a long line would be kept for as long as the edit is.
-    pub(super) hunk: Hunk,
-    /// Hash of the whole texts.
-    hash: u64,
-    /// `rev` of its last change.
-    rev: u32,
-}
-
-impl Shown {
-    fn new(mut hunk: Hunk) -> Self {
-        let mut hasher = DefaultHasher::new();
-        (&hunk.old_text, &hunk.new_text).hash(&mut hasher);
-        for text in [&mut hunk.old_text, &mut hunk.new_text] {
-            *text = excerpt(text, MAX_HUNK_TEXT);
-        }
-        Self { hunk, hash: hasher.finish(), rev: 0 }
-    }
-
-    /// True if it is the same to the user who decides about it, although it may have moved.
-    fn is_same(&self, other: &Self) -> bool {
-        let (a, b) = (&self.hunk, &other.hunk);
-        a.id == b.id && self.hash == other.hash && a.outdated == b.outdated
-    }
-}
 
 impl TrackedFile {
     pub(super) fn publish(&mut self, rev: u32) {
@@ -106,18 +77,17 @@ impl TrackedFile {
             .any(|shown| shown.hunk.id == id && rev.is_none_or(|rev| shown.rev <= rev))
     }
 
-    fn hunks(&self) -> Vec<Shown> {
-        let of_file = self
-            .operation
-            .iter()
-            .map(|operation| Shown::new(hunk_of_operation(operation, self.review.as_ref())));
+    fn hunks(&self) -> Vec<PublishedHunk> {
+        let of_file = self.operation.iter().map(|operation| {
+            PublishedHunk::new(hunk_of_operation(operation, self.review.as_ref()))
+        });
         let mut compared = 0;
         let lines = self.review.iter().flat_map(|review| {
             let mut inline = |old: &str, new: &str, first: usize| {
                 compared += old.len() + new.len();
                 if compared > MAX_COMPARED { None } else { inline(old, new, first) }
             };
-            let hunks: Vec<Shown> = self
+            let hunks: Vec<PublishedHunk> = self
                 .lines()
                 .iter()
                 .map(|hunk| {
@@ -126,7 +96,7 @@ impl TrackedFile {
                         character: 0,
                     };
                     let (old, new) = (review.old_text(hunk), review.new_text(hunk));
-                    Shown::new(Hunk {
+                    PublishedHunk::new(Hunk {
                         inline: inline(&old, &new, hunk.new.start),
                         id: hunk.id.0.to_string(),
                         session_id: hunk.origin.session.clone().into(),
@@ -155,7 +125,7 @@ impl TrackedFile {
         let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
         let outdated = self.all_outdated().into_iter().map(|it| {
             let has_place = text.is_some_and(|text| it.place(text).is_some());
-            Shown::new(shown_outdated(&it, has_place))
+            PublishedHunk::new(shown_outdated(&it, has_place))
         });
         of_file.chain(lines).chain(outdated).collect()
     }

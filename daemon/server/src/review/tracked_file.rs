@@ -12,6 +12,7 @@ use cairn_core::{
 
 use super::{
     flight::{AwaitingDecision, InFlight, Outcome, QueuedEdit},
+    published_hunk::PublishedHunk,
     timed_out_edit::TimedOutEdit,
 };
 use crate::ports::EditPolicy;
@@ -56,7 +57,7 @@ pub(super) struct TrackedFile {
     /// Another author than the agent changed the text since this was last read.
     pub(super) by_others: bool,
     /// Hunks as last published.
-    pub(super) published: Vec<super::shown::Shown>,
+    pub(super) published: Vec<PublishedHunk>,
     /// True if a tool call waited for a decision when the hunks were published.
     pub(super) published_waiting: bool,
     pub(super) rev: u32,

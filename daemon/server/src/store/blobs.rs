@@ -25,7 +25,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::files::{create_folder, private, sync_folder};
-use crate::ports::text_hash;
 
 const TEMPORARY: &str = ".new-";
 const BAD: &str = ".bad";
@@ -67,7 +66,7 @@ impl Blobs {
         if length > MAX_TEXT {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the text is too long to keep"));
         }
-        let hash = Sha256Hex(text_hash(text));
+        let hash = Sha256Hex::of_pieces(text.chunks().map(str::as_bytes));
         let (folder, path) = self.place(&hash);
         if let Ok(found) = path.symlink_metadata()
             && found.is_file()
@@ -153,8 +152,13 @@ impl Blobs {
 
 impl Sha256Hex {
     pub fn of(text: &[u8]) -> Self {
+        Self::of_pieces(std::iter::once(text))
+    }
+
+    fn of_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Self {
+        let hash = pieces.fold(Sha256::new(), |hash, piece| hash.chain_update(piece));
         let mut digits = String::with_capacity(DIGITS);
-        for byte in Sha256::digest(text) {
+        for byte in hash.finalize() {
             // Writing to a string cannot fail.
             let _ = write!(digits, "{byte:02x}");
         }
