@@ -441,11 +441,45 @@ impl EditorDouble {
     pub fn forget(&self) {
         let mut state = self.shared.state();
         assert!(state.unexpected.is_empty(), "{:#?}", state.unexpected);
+        assert!(state.law.faults.is_empty(), "{:#?}", state.law.faults);
         state.notices.clear();
         state.law.end();
         state.seen = 0;
         state.applied.clear();
         state.asked.clear();
+    }
+
+    /// Waits until the byte law holds. An edit that was under way when a turn was cancelled may come, and
+    /// be shown, after its end.
+    pub async fn law_holds(&self) {
+        let wait = async {
+            loop {
+                let noticed = self.shared.noticed.notified();
+                {
+                    let mut state = self.shared.state();
+                    state.law.faults.clear();
+                    state.check_byte_law();
+                    if state.law.faults.is_empty() {
+                        return;
+                    }
+                }
+                noticed.await;
+            }
+        };
+        if timeout(DEADLINE, wait).await.is_err() {
+            panic!("{:#?}", self.shared.state().law.faults);
+        }
+    }
+
+    /// Forgets a turn of a long test, but for the pending edits: the byte law is checked at the end of the
+    /// next turn, too.
+    pub fn forget_turn(&self) {
+        let pending = self.shared.state().pending_reviews();
+        self.forget();
+        let mut state = self.shared.state();
+        state.seen = pending.len();
+        state.notices = pending;
+        state.law = ByteLaw::default();
     }
 
     /// Fails if anything is left over. Dropping does the same.
@@ -454,6 +488,7 @@ impl EditorDouble {
     fn leftovers(&self) -> Vec<String> {
         let state = self.shared.state();
         let mut left = state.unexpected.clone();
+        left.extend(state.law.faults.iter().cloned());
         left.extend(state.approvals.iter().map(|approval| format!("never asked for {approval:?}")));
         left.extend(state.faults.iter().map(|fault| format!("no edit met {fault:?}")));
         left.extend(state.held.iter().map(|(_, params)| format!("held {params:?}")));

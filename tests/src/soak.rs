@@ -148,6 +148,7 @@ struct Session {
     turns_left: u64,
     /// Texts of the user, in order.
     said: Vec<String>,
+    mode: Option<ReviewMode>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,8 +241,9 @@ impl Soak {
             if self.model.count() > requests {
                 self.check_words();
             }
+            self.life.editor.law_holds().await;
             self.decide().await;
-            self.life.editor.forget();
+            self.life.editor.forget_turn();
         }
         self.model.unscript();
         let violations = self.model.violations();
@@ -271,6 +273,11 @@ impl Soak {
             1..4 => Some(ReviewMode::Auto),
             _ => None,
         };
+        // Without one, the session's holds.
+        let held = mode.or(self.session.as_ref().and_then(|session| session.mode));
+        if held == Some(ReviewMode::Auto) {
+            self.life.editor.will_accept_edits();
+        }
         let said = |session_id: Option<String>| RunTaskParams {
             text: format!("{word}: do it"),
             session_id,
@@ -281,12 +288,13 @@ impl Soak {
             let params = said(Some(session.id.clone()));
             let turn = self.life.editor.request::<RunTask>(params).await;
             session.said.push(word);
+            session.mode = held;
             return turn.expect("a session outlives its daemon from its first words on");
         }
         let turn = self.life.editor.request::<RunTask>(said(None)).await.expect("a task is taken");
         let turns_left = 1 + self.rng.roll(if long { 30 } else { 6 });
         let (id, said) = (turn.session_id.clone(), vec![word]);
-        self.session = Some(Session { id, turns_left: turns_left + 1, said });
+        self.session = Some(Session { id, turns_left: turns_left + 1, said, mode: held });
         turn
     }
 

@@ -1,7 +1,7 @@
 //! The byte law of docs/review.md, checked at the end of each turn: no byte of a file changes that the
 //! review does not show. Holds for files that only the agent has changed since its first edit there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use cairn_protocol::{ApplyEditParams, FileChange, Hunk, Notice, ReviewNotification, TextEncoding};
 
@@ -20,6 +20,8 @@ pub(super) struct ByteLaw {
     before: HashMap<String, Option<(String, TextEncoding)>>,
     /// The test has ended the check.
     ended: bool,
+    /// Faults at the ends of turns.
+    pub(super) faults: Vec<String>,
 }
 
 impl ByteLaw {
@@ -59,7 +61,20 @@ impl State {
         self.law.before.values_mut().for_each(|before| *before = None);
     }
 
+    /// The newest review of each file with pending edits.
+    pub(super) fn pending_reviews(&self) -> Vec<Notice> {
+        let mut newest = BTreeMap::new();
+        for notice in &self.notices {
+            if let Notice::Review(review) = notice {
+                newest.insert(&review.uri, (notice, review));
+            }
+        }
+        let pending = newest.into_values().filter(|(_, review)| !review.hunks.is_empty());
+        pending.map(|(notice, _)| notice.clone()).collect()
+    }
+
     pub(super) fn check_byte_law(&mut self) {
+        let mut faults = Vec::new();
         for (uri, before) in &self.law.before {
             let Some((before, encoding)) = before else { continue };
             let now = match self.documents.get(uri).filter(|document| document.dirty) {
@@ -67,7 +82,7 @@ impl State {
                 None => match read(&path(uri), Some(encoding)) {
                     Ok((text, _)) => text,
                     Err(error) => {
-                        self.unexpected.push(format!("byte law: {uri}: {error}"));
+                        faults.push(format!("byte law: {uri}: {error}"));
                         continue;
                     }
                 },
@@ -76,9 +91,10 @@ impl State {
             let hunks = review.map_or(&[][..], |review| &review.hunks);
             if let Err(fault) = check(before, &now, hunks) {
                 let fault = format!("byte law: {uri}: {fault}\n{before:?}\n{now:?}\n{hunks:#?}");
-                self.unexpected.push(fault);
+                faults.push(fault);
             }
         }
+        self.law.faults.extend(faults);
     }
 }
 

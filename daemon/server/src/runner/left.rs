@@ -66,7 +66,8 @@ async fn ask_about(
     left: &QuarantineReport,
 ) -> Result<String, ToolFailure> {
     let asker = Asker {
-        id: uuid::Uuid::now_v7().to_string(),
+        // Sorted by time among those of turns.
+        id: format!("t-{}/left", uuid::Uuid::now_v7().simple()),
         session: context.origin.session.clone(),
         turn: String::new(),
         call: String::new(),
