@@ -84,7 +84,7 @@ const UNTIDY = Array.from({ length: 50 }, (_, line) => `const v${line}  =  ${lin
 const JSON_TEXT = '{"a":1,\n      "b":  2,\n "c":3,   \n"list":[1,2,\n3]}';
 const MIXED = Array.from({ length: 200 }, (_, line) => `line ${line + 1}.${line % 10 === 9 ? "\n" : "\r\n"}`).join("");
 
-/** Settings with which a save of the editor changes more than what was typed. */
+/** Settings that make a save of the editor format and trim a file. */
 const TIDYING = {
   "files.trimTrailingWhitespace": true,
   "files.insertFinalNewline": true,
@@ -264,7 +264,7 @@ async function committed(folder) {
 }
 
 scene("twenty edits while the user types", { model: true, conversation: "folded", prepare: committed }, () => {
-  step("the files that a task changes differ from the commit in its edits and what was typed", async () => {
+  step("only the twenty edits and the typed line differ from the commit", async () => {
     for (const path of ["a.ts", "c.json", "e.md", "mine.ts"]) {
       await window.open(path);
     }
@@ -285,7 +285,7 @@ scene("twenty edits while the user types", { model: true, conversation: "folded"
     assert.equal(stdout, `${lines.join("")}3\t2\tmine.ts\n`);
   });
 
-  step("after a rejection of all, they differ in what was typed", async () => {
+  step("a rejection of all edits leaves only the typed line", async () => {
     await window.command("Cairn: Reject All Edits");
     await edits(0);
     await holds("mine.ts", TIDY.replace("const t14", `${TYPED}\nconst t14`));

@@ -21,6 +21,9 @@ use crate::exec::{
     sandbox::{PreparedSandbox, QuarantineReport, Watching, quarantine_english},
 };
 
+/// Most texts about control files that wait until the agent looks at their process.
+const MAX_TOLD: usize = 32;
+
 /// Time for a process to take its input.
 const INPUT_LIMIT: Duration = Duration::from_secs(2);
 
@@ -82,7 +85,7 @@ impl GoesOn {
 
     /// Records a text that the agent reads when it looks at the process next.
     pub fn tell(&self, text: String) {
-        self.0.lock().told.push(text);
+        self.0.lock().tell(text);
     }
 
     /// Runs an action, which may block, after the process has ended.
@@ -179,8 +182,16 @@ struct State {
 impl State {
     fn add_left(&mut self, left: QuarantineReport) {
         let text = quarantine_english::report(&left);
-        self.told.extend(Some(text).filter(|text| !text.is_empty()));
+        if !text.is_empty() {
+            self.tell(text);
+        }
         self.left.extend(left);
+    }
+
+    fn tell(&mut self, text: String) {
+        if self.told.len() < MAX_TOLD {
+            self.told.push(text);
+        }
     }
 }
 

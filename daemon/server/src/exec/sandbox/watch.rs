@@ -201,7 +201,7 @@ impl Watching {
     }
 
     /// Scans repeatedly while the command runs. After a scan that moved files, `moved` may take the
-    /// report; what it leaves is part of the next one. Ends only when dropped.
+    /// report. A report that stays is part of the next one. Ends only when dropped.
     pub async fn scan_repeatedly(&self, moved: impl Fn(&mut QuarantineReport)) -> Infallible {
         loop {
             tokio::time::sleep(MIN_PAUSE).await;
