@@ -363,9 +363,8 @@ impl Daemon {
     }
 
     /// Fails the test, when this is dropped, if the daemon had more memory, in bytes.
-    pub fn limit_memory(mut self, limit: u64) -> Self {
+    pub fn limit_memory(&mut self, limit: u64) {
         self.memory_limit = Some(limit);
-        self
     }
 
     /// Ends it with SIGKILL.

@@ -44,7 +44,7 @@ mod todo;
 mod tool_calls;
 mod trust;
 
-/// The most memory of a daemon in any row, in bytes.
+/// The most memory of a daemon in a row that sets no other limit, in bytes.
 const MOST_MEMORY: u64 = 150_000_000;
 
 /// Rows so far, and those that could not be run here, each with why.
@@ -201,7 +201,9 @@ impl AttackTest {
 
 /// A daemon that no attack may make take much memory.
 fn daemon(configure: impl FnOnce(&mut Command)) -> Daemon {
-    Daemon::spawn(configure).limit_memory(MOST_MEMORY)
+    let mut daemon = Daemon::spawn(configure);
+    daemon.limit_memory(MOST_MEMORY);
+    daemon
 }
 
 fn in_way<'a>(way: &'a str, state: &'a Path) -> impl Fn(&mut Command) + 'a {

@@ -222,11 +222,9 @@ async fn a_search_of_many_files_completes_or_reports_its_limit_first() {
 #[tokio::test]
 async fn a_line_of_megabytes_is_truncated_in_messages() {
     let line = one_line(9_900_000);
-    let words = "a ".repeat(4_900_000);
-    let short = "\n".repeat(9_900_000);
-    let files: &[(&str, &[u8])] =
-        &[("line", &line), ("b", b"b\n"), ("words", words.as_bytes()), ("short", short.as_bytes())];
-    let test = AttackTest::open(files, json!({})).await;
+    let mut test = AttackTest::open(&[("line", &line), ("b", b"b\n")], json!({})).await;
+    // It takes 134 to 158 MB: what the allocator keeps differs from run to run.
+    test.daemon.limit_memory(200_000_000);
     let wide = "w".repeat(5_000_000);
     let table = [
         ("grep", json!({ "pattern": "a" })),

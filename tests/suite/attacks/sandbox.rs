@@ -315,7 +315,7 @@ fn daemon_of(binary: &Path, home: &Path, way: &str, temporary: &Path) -> Daemon 
     let usual = std::env::var_os("PATH").unwrap_or_default();
     let path = own.map(|name| home.join(name)).into_iter().chain(std::env::split_paths(&usual));
     let path = std::env::join_paths(path).unwrap();
-    Daemon::of(binary, |command| {
+    let mut daemon = Daemon::of(binary, |command| {
         command
             .env("PATH", path)
             .env("HOME", home)
@@ -326,8 +326,9 @@ fn daemon_of(binary: &Path, home: &Path, way: &str, temporary: &Path) -> Daemon 
             .env("LD_BIND_NOW", CANARY)
             .env("RUSTUP_HOME", real_home(".rustup", "RUSTUP_HOME"))
             .env("CARGO_HOME", real_home(".cargo", "CARGO_HOME"));
-    })
-    .limit_memory(crate::attacks::MOST_MEMORY)
+    });
+    daemon.limit_memory(crate::attacks::MOST_MEMORY);
+    daemon
 }
 
 /// Temporary folder that commands can see: they have their own `/tmp`, `/var/tmp` and `/run`, and

@@ -74,6 +74,16 @@ async fn searches_a_trap() -> AtWork {
     runs(Daemon::spawn(|_| {}), folder, &calls).await
 }
 
+/// True if a test may mount a disk of its own. CI, where it must work, sets the variable.
+fn can_mount() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
+    let tried =
+        std::process::Command::new("unshare").args(["--map-root-user", "--mount", "true"]).status();
+    let can = tried.is_ok_and(|status| status.success());
+    assert!(can || std::env::var_os("CAIRN_NEEDS_SANDBOX").is_none(), "no disk can be mounted");
+    can
+}
+
 /// The state folder is on a disk without room.
 async fn writes_to_a_full_disk() -> AtWork {
     let folder = tempfile::tempdir().unwrap();
@@ -121,13 +131,22 @@ async fn the_daemon_ends_with_its_input_whatever_it_does() {
     let times: Option<u32> = std::env::var("ENDS").ok().map(|times| times.parse().unwrap());
     // On a busy machine only a daemon that never ends takes as long.
     let limit = if times.is_some() { LIMIT } else { 10 * LIMIT };
+    let can_mount = can_mount();
+    if !can_mount {
+        // Not captured by the harness, so it is printed although the test passes.
+        let line = "SKIPPED, the end on a full disk: this system forbids to mount one\n";
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+    }
     let mut longest = [Duration::ZERO; 4];
     for _ in 0..times.unwrap_or(1) {
         let took = [
             time_to_end(hangs().await, limit).await,
             time_to_end(gets_a_long_key().await, limit).await,
             time_to_end(searches_a_trap().await, limit).await,
-            time_to_end(writes_to_a_full_disk().await, limit).await,
+            match can_mount {
+                true => time_to_end(writes_to_a_full_disk().await, limit).await,
+                false => Duration::ZERO,
+            },
         ];
         longest = std::array::from_fn(|row| longest[row].max(took[row]));
     }
