@@ -88,6 +88,11 @@ impl Memory {
         self.states.get(found).cloned()
     }
 
+    /// Returns true if a hunk of this id is pending in a remembered state.
+    pub(super) fn has(&self, id: HunkId) -> bool {
+        self.states.iter().flat_map(|state| &state.hunks).any(|hunk| hunk.id == id)
+    }
+
     /// Forgets the user's part in hunks that have the lines of the agent again: the user has taken their typing
     /// back by hand.
     pub(super) fn disown(&self, here: &mut ReviewState) {

@@ -30,6 +30,8 @@ pub(super) struct AcceptedHunks {
 }
 
 struct Former {
+    /// Its id at the time of the accept.
+    id: HunkId,
     hunk: Hunk,
     old_text: String,
     /// The accepted lines, in the baseline after the accept.
@@ -46,13 +48,25 @@ impl FileReview {
         former: &FileReview,
         ids: &[HunkId],
     ) -> Vec<(HunkId, StaysAccepted)> {
-        let known = |id: &HunkId| former.hunk(*id).is_some() && self.hunk(*id).is_none();
-        let (ids, unknown): (Vec<HunkId>, Vec<HunkId>) = ids.iter().partition(|id| known(id));
-        let accepted = AcceptedHunks::new(&former.state, &ids);
+        let is_accepted = |id: &HunkId| {
+            former.hunk(*id).is_some_and(|hunk| {
+                self.hunk(*id).is_none_or(|pending| pending.origin != hunk.origin)
+            })
+        };
+        let (ids, unknown): (Vec<HunkId>, Vec<HunkId>) = ids.iter().partition(|id| is_accepted(id));
+        let mut accepted = AcceptedHunks::new(&former.state, &ids);
+        let mut next_id = self.next_id.max(former.next_id);
+        // A review that began after `former` was forgotten gave the same ids to other hunks.
+        for hunk in accepted.hunks.iter_mut().map(|former| &mut former.hunk) {
+            if self.hunk(hunk.id).is_some() || self.memory.has(hunk.id) {
+                (hunk.id, hunk.kin) = (HunkId(next_id), Vec::new());
+                next_id += 1;
+            }
+        }
         let mut refused = self.state.unaccept(&accepted);
         if refused.len() < accepted.hunks.len() {
             self.existed &= former.existed;
-            self.next_id = self.next_id.max(former.next_id);
+            self.next_id = next_id;
         }
         self.memory.unaccept(&accepted);
         self.memory.remember(self.state.clone());
@@ -71,7 +85,7 @@ impl AcceptedHunks {
             let lines = start..start + hunk.new.len();
             (from, to) = (from + hunk.old.len(), to + hunk.new.len());
             let old_text = former.baseline.lines_slice(hunk.old.clone());
-            Former { old_text, parts: former.touching(&hunk), hunk, lines }
+            Former { id: hunk.id, old_text, parts: former.touching(&hunk), hunk, lines }
         });
         let hunks = hunks.collect();
         AcceptedHunks { before: former.baseline.clone(), after: state.baseline, hunks }
@@ -84,8 +98,8 @@ impl AcceptedHunks {
         let touched = |lines: &Range<usize>| {
             blocks.iter().any(|(old, _)| old.end >= lines.start && old.start <= lines.end)
         };
-        let mut hunks = self.hunks.iter().map(|former| &former.hunk).filter(|hunk| of(hunk.id));
-        hunks.all(|hunk| !touched(&hunk.old))
+        let mut hunks = self.hunks.iter().filter(|former| of(former.id));
+        hunks.all(|former| !touched(&former.hunk.old))
     }
 }
 
@@ -100,7 +114,7 @@ impl ReviewState {
                 None => Err(StaysAccepted::Changed),
             };
             if let Err(reason) = reopened {
-                refused.push((former.hunk.id, reason));
+                refused.push((former.id, reason));
             }
         }
         refused

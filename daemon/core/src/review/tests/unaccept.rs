@@ -124,6 +124,22 @@ fn an_accept_stays_where_its_lines_changed_since() {
     );
 }
 
+/// A closed file without proposals is forgotten, so that its next review gives out the same ids.
+#[test]
+fn an_accept_of_a_forgotten_review_is_taken_back_beside_a_hunk_of_the_same_id() {
+    let (mut fixture, former, ids) = accepted();
+    fixture.review = FileReview::new(Text::from(fixture.text().as_str()));
+    fixture.replace("five", "5", &agent("newer"));
+    assert_eq!(fixture.review.unaccept(&former, &ids), []);
+    fixture.check();
+    fixture.shows(expect![[r#"
+        2 "two\n" → "2\n2b\n"
+        1 "four\nfive\n" → "5\n"
+    "#]]);
+    fixture.reject_all();
+    assert_eq!(fixture.text(), FIVE);
+}
+
 #[test]
 fn a_creation_is_a_proposal_again() {
     let mut fixture = Fixture::of(FileReview::created());
