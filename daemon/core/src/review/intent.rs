@@ -39,7 +39,8 @@ impl Intent {
         }
         let (old, new, _) = self.standing(text);
         if old == new {
-            distance(&self.after, text) <= distance(&self.before, text)
+            // Whole lines of the user may have characters in common with a line that the edit deleted.
+            distance(&self.after, text) <= 2 * distance(&self.before, text)
         } else {
             old < new
         }
@@ -152,6 +153,8 @@ mod tests {
             ("a\nc\n", "a\nb\nc\n", "a\nb\nc\nu\n", true, true),
             ("a\nb\nc\nd\n", "a\nd\n", "u\na\nd\n", true, true),
             ("a\nb\nc\nd\n", "a\nd\n", "u\na\nb\nc\nd\n", false, false),
+            // The user typed lines where the edit deleted one that resembles them.
+            ("base 0 of f\nb\n", "b\n", "user 0 of f\nuser 1 of f\nb\n", false, true),
             // One of two places.
             ("a\nb\nc\nd\n", "X\nb\nc\nY\n", "X\nb\nc\nd\n", false, true),
             ("", "a\nb\n", "a\nb\nu\n", true, true),
