@@ -17,6 +17,9 @@ use crate::{
     text::Text,
 };
 
+/// Most characters that are split: each line of them is copied.
+const MAX_CHARS: usize = 256 * 1024;
+
 /// Most places in a text at which one of the touching hunks may end.
 const MAX_PLACES: usize = 256;
 
@@ -84,8 +87,14 @@ impl ReviewState {
         };
         let cuts: Vec<(usize, usize)> =
             cuts.iter().filter(inside).map(|&(a, b)| (a - old.start, b - new.start)).collect();
-        let is_large = old.len().max(new.len()) > change::MOST_LINES_WITH_PARTS;
+        let chars = |text: &Text, lines| text.lines_to_chars(lines).len();
+        let is_large = old.len().max(new.len()) > change::MOST_LINES_WITH_PARTS
+            || chars(&self.baseline, &old).max(chars(&self.current, &new)) > MAX_CHARS;
         if cuts.is_empty() && (is_large || old.is_empty()) {
+            return vec![(old, new)];
+        }
+        if has_bare_return(&self.baseline, &old) || has_bare_return(&self.current, &new) {
+            // Beside a part that is still pending, a `\n` of another one would complete its ending.
             return vec![(old, new)];
         }
         let lines = |text: &Text, lines: &Range<usize>| -> Vec<String> {
@@ -136,7 +145,7 @@ impl ReviewState {
     }
 
     /// Returns true if no line is left between the hunk at an index and the one before.
-    fn is_touching(&self, index: usize) -> bool {
+    pub(super) fn is_touching(&self, index: usize) -> bool {
         let before = index.checked_sub(1).and_then(|before| self.hunks.get(before));
         before.zip(self.hunks.get(index)).is_some_and(|(first, second)| {
             first.old.end == second.old.start && first.new.end == second.new.start
@@ -270,4 +279,13 @@ fn fewest_rejected(
         found = next;
     }
     found.remove(&(after.len(), true))
+}
+
+/// Returns true if one of these lines, or the line before them, ends with `\r` alone.
+fn has_bare_return(text: &Text, lines: &Range<usize>) -> bool {
+    let mut lines = lines.start.saturating_sub(1)..lines.end;
+    lines.any(|line| {
+        let end = text.line_to_char(line + 1);
+        end > 0 && text.char_at(end - 1) == Some('\r')
+    })
 }

@@ -219,13 +219,16 @@ impl ReviewState {
 
         let left = window.start.checked_sub(1).and_then(|at| self.baseline.char_at(at));
         let right = self.baseline.char_at(window.end);
+        let adjoining = self.adjoining(&shift.before);
         let is_clean = if written.is_empty() {
             window::is_clean(left, right)
         } else {
+            // A part behind a bare `\r` may begin with `\n`.
+            let last = current.char_at(written.end - 1);
             window::is_clean(left, current.char_at(written.start))
-                && window::is_clean(current.char_at(written.end - 1), right)
+                && window::is_clean(last, right)
+                && !(last == Some('\r') && self.is_touching(adjoining.end))
         };
-        let adjoining = self.adjoining(&shift.before);
         let gives_back = self.gives_back(adjoining.clone(), &current, &shift);
         if (!is_clean || gives_back) && !adjoining.is_empty() {
             let region = self.region(self.with_parts(adjoining), &shift.before);

@@ -25,6 +25,23 @@ fn an_insertion_above_changed_lines_is_an_edit_of_its_own() {
     assert_eq!(fixture.show(), format!("{INSERTED}{CHANGED}"));
 }
 
+/// Accepted alone, the lower part would turn the `\r` and its own `\n` into one ending.
+#[test]
+fn lines_behind_a_bare_carriage_return_have_no_parts() {
+    for (before, hunks) in [("a\n", 2), ("a\r", 1)] {
+        let old = format!("{before}name(a)\n");
+        let mut fixture = Fixture::new(&old);
+        let new = format!("{before}new\n\nname(b)\n");
+        let change = Change::between(fixture.review.current(), &Text::new(&new));
+        fixture.perform(&change, &agent("call"));
+        assert_eq!(fixture.review.hunks().len(), hunks, "{before:?}: {}", fixture.show());
+        fixture.accept(hunks - 1);
+        fixture.reject_all();
+        let expected = if hunks == 1 { new } else { format!("{before}name(b)\n") };
+        assert_eq!(fixture.text(), expected);
+    }
+}
+
 #[test]
 fn each_part_is_decided_alone_and_undone_alone() {
     let both = format!("{INSERTED}{CHANGED}");
