@@ -650,6 +650,7 @@ proptest! {
     #[test]
     fn a_rule_is_read_as_it_is_written(words in prop::collection::vec("[ -~&&[^$`\\\\!\"]]{0,8}", 1..5)) {
         prop_assume!(!words[0].contains('=') && words.last().is_some_and(|last| last != "*"));
+        prop_assume!(!RESERVED.contains(&words[0].as_str()));
         let rule = Rule::exactly(&words);
         prop_assert_eq!(Rule::parse(&rule.to_string()), Some(rule));
     }

@@ -144,6 +144,10 @@ impl Pair {
     }
 
     fn edit(&mut self, gone: Range<usize>, come: Vec<String>, author: &Author) {
+        if gone.is_empty() && come.is_empty() {
+            // The review is not told of an edit that changes nothing.
+            return;
+        }
         let range = self.fixture.review.current().lines_to_chars(&gone);
         let mut after = self.fixture.review.current().clone();
         after.replace(range.clone(), &come.concat());
