@@ -149,6 +149,10 @@ impl Frames {
                         return None;
                     }
                     let body = self.buffer.split_to(length);
+                    if self.buffer.is_empty() {
+                        // It would keep the memory of the body.
+                        self.buffer = BytesMut::new();
+                    }
                     Step::Yield(State::default(), Framed::Body(body))
                 }
                 State::Dead => return None,

@@ -107,6 +107,8 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
                 Some(SessionEnd::ExitRequested)
             }
             Ok(Incoming::Request(request)) => {
+                // A text of many megabytes would be in memory twice.
+                drop(body);
                 self.dispatch(request, service).await;
                 None
             }

@@ -12,20 +12,38 @@ pub(super) const MAX_HUNK_TEXT: usize = 16 * 1024;
 pub(super) struct PublishedHunk {
     /// Its texts may be cut: those of a long line would be kept for as long as the edit is.
     pub(super) hunk: Hunk,
-    /// SHA-256 of each whole text. A hash with collisions would let a change pass that nobody was shown.
+    /// SHA-256 of each whole text.
     hashes: [[u8; 32]; 2],
     /// `rev` of its last change.
     pub(super) rev: u32,
 }
 
+/// Text of a hunk: as much of it as is shown, and a hash of all of it.
+#[derive(Debug)]
+pub(super) struct ShownText {
+    start: String,
+    /// A hash with collisions would let a change pass that nobody was shown.
+    hash: [u8; 32],
+}
+
+impl ShownText {
+    /// From the pieces of the text, so that a long one is never copied as a whole.
+    pub(super) fn new<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Self {
+        let (mut start, mut hash) = (String::new(), Sha256::new());
+        for piece in pieces {
+            hash.update(piece);
+            let shown = (MAX_HUNK_TEXT + 1).saturating_sub(start.len());
+            start.push_str(&piece[..piece.ceil_char_boundary(shown)]);
+        }
+        Self { start: excerpt(&start, MAX_HUNK_TEXT), hash: hash.finalize().into() }
+    }
+}
+
 impl PublishedHunk {
-    pub(super) fn new(mut hunk: Hunk) -> Self {
-        let hashes = [&mut hunk.old_text, &mut hunk.new_text].map(|text| {
-            let hash = Sha256::digest(&*text).into();
-            *text = excerpt(text, MAX_HUNK_TEXT);
-            hash
-        });
-        Self { hunk, hashes, rev: 0 }
+    /// From a hunk without its texts.
+    pub(super) fn new(hunk: Hunk, old: ShownText, new: ShownText) -> Self {
+        let hunk = Hunk { old_text: old.start, new_text: new.start, ..hunk };
+        Self { hunk, hashes: [old.hash, new.hash], rev: 0 }
     }
 
     /// True if it is the same to the user who decides about it, although it may have moved.

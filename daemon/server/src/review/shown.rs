@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use cairn_core::{
     change::changed_words,
-    review::{FileOperation, FileOperationKind, FileReview, Origin, Outdated},
+    review::{self, FileOperation, FileOperationKind, FileReview, Origin, Outdated},
     sanitize::excerpt,
+    text::Text,
 };
 use cairn_protocol::{
     FileKind, Hunk, InlineChange, Position, Range, ReviewNotification, SubagentOrigin, WholeFile,
 };
 
 use super::{
-    published_hunk::{MAX_HUNK_TEXT, PublishedHunk},
+    published_hunk::{MAX_HUNK_TEXT, PublishedHunk, ShownText},
     tracked_file::TrackedFile,
 };
 use crate::workspace::path_of;
@@ -78,14 +79,18 @@ impl TrackedFile {
     }
 
     fn hunks(&self) -> Vec<PublishedHunk> {
-        let of_file = self.operation.iter().map(|operation| {
-            PublishedHunk::new(hunk_of_operation(operation, self.review.as_ref()))
-        });
+        let of_file = self
+            .operation
+            .iter()
+            .map(|operation| hunk_of_operation(operation, self.review.as_ref()));
         let mut compared = 0;
         let lines = self.review.iter().flat_map(|review| {
-            let mut inline = |old: &str, new: &str, first: usize| {
-                compared += old.len() + new.len();
-                if compared > MAX_COMPARED { None } else { inline(old, new, first) }
+            let (before, after) = (review.baseline(), review.current());
+            let mut inline = |hunk: &review::Hunk| {
+                compared += bytes_of(before, &hunk.old) + bytes_of(after, &hunk.new);
+                let texts = || (review.old_text(hunk), review.new_text(hunk));
+                let (old, new) = (compared <= MAX_COMPARED).then(texts)?;
+                inline(&old, &new, hunk.new.start)
             };
             let hunks: Vec<PublishedHunk> = self
                 .lines()
@@ -95,9 +100,8 @@ impl TrackedFile {
                         line: u32::try_from(line).unwrap_or(u32::MAX),
                         character: 0,
                     };
-                    let (old, new) = (review.old_text(hunk), review.new_text(hunk));
-                    PublishedHunk::new(Hunk {
-                        inline: inline(&old, &new, hunk.new.start),
+                    let shown = Hunk {
+                        inline: inline(hunk),
                         id: hunk.id.0.to_string(),
                         session_id: hunk.origin.session.clone().into(),
                         turn_id: hunk.origin.turn.clone().into(),
@@ -105,8 +109,8 @@ impl TrackedFile {
                         plan_item_text: hunk.origin.plan_item_text.clone(),
                         call_id: Some(hunk.origin.call.clone().into()),
                         range: Range { start: line(hunk.new.start), end: line(hunk.new.end) },
-                        old_text: without_last_break(old),
-                        new_text: without_last_break(new),
+                        old_text: String::new(),
+                        new_text: String::new(),
                         removed_lines: hunk.old.len() as u32,
                         added_lines: hunk.new.len() as u32,
                         mixed: hunk.mixed,
@@ -117,7 +121,9 @@ impl TrackedFile {
                         can_apply: None,
                         whole_file: None,
                         subagent: subagent_of(&hunk.origin),
-                    })
+                    };
+                    let (old, new) = (text_of(before, &hunk.old), text_of(after, &hunk.new));
+                    PublishedHunk::new(shown, old, new)
                 })
                 .collect();
             hunks
@@ -125,14 +131,14 @@ impl TrackedFile {
         let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
         let outdated = self.all_outdated().into_iter().map(|it| {
             let has_place = text.is_some_and(|text| it.place(text).is_some());
-            PublishedHunk::new(shown_outdated(&it, has_place))
+            shown_outdated(&it, has_place)
         });
         of_file.chain(lines).chain(outdated).collect()
     }
 }
 
 /// Operation on a whole file as the client sees it: a hunk at the start of the file.
-fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> Hunk {
+fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> PublishedHunk {
     let start = Position { line: 0, character: 0 };
     let (whole_file, old) = match operation.kind {
         FileOperationKind::Deleted => {
@@ -141,7 +147,7 @@ fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> 
         FileOperationKind::MovedFrom(_) => (WholeFile::Moved, None),
     };
     let old = old.map(|(_, text)| text).unwrap_or_default();
-    Hunk {
+    let hunk = Hunk {
         id: operation.id(),
         session_id: operation.origin.session.clone().into(),
         turn_id: operation.origin.turn.clone().into(),
@@ -150,7 +156,7 @@ fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> 
         call_id: Some(operation.origin.call.clone().into()),
         range: Range { start, end: start },
         removed_lines: old.filled_lines() as u32,
-        old_text: without_last_break(old.to_string()),
+        old_text: String::new(),
         new_text: String::new(),
         added_lines: 0,
         inline: None,
@@ -160,7 +166,8 @@ fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> 
         can_apply: None,
         whole_file: Some(whole_file),
         subagent: subagent_of(&operation.origin),
-    }
+    };
+    PublishedHunk::new(hunk, text_of(&old, &(0..old.filled_lines())), ShownText::new([]))
 }
 
 /// Changed words of a replacement that begins at a line of the text.
@@ -186,11 +193,11 @@ fn subagent_of(origin: &Origin) -> Option<SubagentOrigin> {
 }
 
 /// Outdated hunk for the client, at the line where its text would be.
-fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
+fn shown_outdated(outdated: &Outdated, has_place: bool) -> PublishedHunk {
     let line = u32::try_from(outdated.line).unwrap_or(u32::MAX);
     let at = Position { line, character: 0 };
     let count = |text: &str| text.lines().count() as u32;
-    Hunk {
+    let hunk = Hunk {
         id: outdated.id.0.to_string(),
         session_id: outdated.origin.session.clone().into(),
         turn_id: outdated.origin.turn.clone().into(),
@@ -200,8 +207,8 @@ fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
         range: Range { start: at, end: at },
         removed_lines: count(&outdated.old_text),
         added_lines: count(&outdated.new_text),
-        old_text: without_last_break(outdated.old_text.clone()),
-        new_text: without_last_break(outdated.new_text.clone()),
+        old_text: String::new(),
+        new_text: String::new(),
         inline: None,
         mixed: false,
         typed_in: None,
@@ -209,17 +216,30 @@ fn shown_outdated(outdated: &Outdated, has_place: bool) -> Hunk {
         can_apply: Some(has_place),
         whole_file: None,
         subagent: subagent_of(&outdated.origin),
-    }
+    };
+    let [old, new] = [&outdated.old_text, &outdated.new_text]
+        .map(|text| ShownText::new([without_last_break(text)]));
+    PublishedHunk::new(hunk, old, new)
 }
 
-fn without_last_break(mut text: String) -> String {
-    if text.ends_with('\n') {
-        text.pop();
+/// Whole lines of a text without their last ending.
+fn text_of(text: &Text, lines: &std::ops::Range<usize>) -> ShownText {
+    let mut chars = text.lines_to_chars(lines);
+    for ending in ['\n', '\r'] {
+        if !chars.is_empty() && text.char_at(chars.end - 1) == Some(ending) {
+            chars.end -= 1;
+        }
     }
-    if text.ends_with('\r') {
-        text.pop();
-    }
-    text
+    ShownText::new(text.rope().slice(chars).chunks())
+}
+
+fn bytes_of(text: &Text, lines: &std::ops::Range<usize>) -> usize {
+    text.rope().slice(text.lines_to_chars(lines)).len_bytes()
+}
+
+fn without_last_break(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\r').unwrap_or(text)
 }
 
 /// Hunks as they are sent. Their texts are only shown, so they may be cut. Decisions go by id and
