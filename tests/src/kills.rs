@@ -420,17 +420,25 @@ async fn undo(editor: &EditorDouble, ledger: &mut Ledger) {
     ledger.undos += 1;
     let former = ledger.undo.pop();
     ledger.log.push(format!("undoes to {former:?}"));
+    let mut stay = Accepted::new();
     if let Some(former) = &former {
         for (line, decided) in &mut ledger.accepted {
             if former.get(line) != Some(decided) {
                 *decided = Decided::Perhaps;
+                stay.insert(line.clone(), Decided::Perhaps);
             }
         }
     }
     let Ok(result) = editor.request::<UndoDecision>(Default::default()).await else { return };
     ledger.log.push(format!("{result:?}"));
-    if let Some(former) = former.filter(|_| result.undone) {
-        ledger.accepted = former;
+    match former {
+        Some(former) if result.undone => ledger.accepted = former,
+        // The undo of an earlier decision leaves accepted what this one left.
+        _ => ledger.undo.iter_mut().for_each(|earlier| {
+            for (line, decided) in &stay {
+                earlier.entry(line.clone()).or_insert(*decided);
+            }
+        }),
     }
 }
 

@@ -354,12 +354,15 @@ impl Daemon {
         self.child.id().expect("it runs")
     }
 
-    /// The most memory that it has had so far, in bytes. `None`: it has ended, or the system does not
-    /// tell.
+    /// The most memory that it has had so far without its code, in bytes: the code of a debug build is
+    /// several times that of a release build. `None`: it has ended, or the system does not tell.
     pub fn peak_memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        Some(peak.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+        let bytes = |name| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+            Some(value.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+        };
+        Some(bytes("VmHWM:")?.saturating_sub(bytes("RssFile:")?))
     }
 
     /// Fails the test, when this is dropped, if the daemon had more memory, in bytes.
