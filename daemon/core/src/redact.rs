@@ -21,9 +21,9 @@ pub struct Redactor {
     forms: Forms,
 }
 
-/// All encodings of the secrets. Must not be printed.
+/// All encodings of secrets. Must not be printed.
 #[derive(Clone, Default)]
-struct Forms(Vec<String>);
+pub struct Forms(Vec<String>);
 
 impl std::fmt::Debug for Forms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -31,10 +31,17 @@ impl std::fmt::Debug for Forms {
     }
 }
 
+impl Forms {
+    /// Returns the encodings of one secret; none of a short one.
+    pub fn of(secret: &str) -> Self {
+        let secret = secret.trim();
+        Self(if secret.len() < SHORTEST { Vec::new() } else { forms_of(secret) })
+    }
+}
+
 impl Redactor {
-    pub fn new<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
-        let long = secrets.into_iter().map(str::trim).filter(|secret| secret.len() >= SHORTEST);
-        let mut forms: Vec<String> = long.flat_map(forms_of).collect();
+    pub fn new<'s>(secrets: impl IntoIterator<Item = &'s Forms>) -> Self {
+        let mut forms: Vec<String> = secrets.into_iter().flat_map(|it| it.0.clone()).collect();
         forms.sort();
         forms.dedup();
         if forms.is_empty() {
@@ -208,11 +215,15 @@ mod tests {
 
     use super::*;
 
+    fn redactor<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Redactor {
+        Redactor::new(&secrets.into_iter().map(Forms::of).collect::<Vec<_>>())
+    }
+
     const SECRET: &str = "pass/word+of \"tests\"";
 
     #[test]
     fn a_secret_is_found_in_every_form() {
-        let redactor = Redactor::new([SECRET, "short"]);
+        let redactor = redactor([SECRET, "short"]);
         for (given, expected) in [
             ("nothing here", "nothing here"),
             (&format!("a {SECRET} b {SECRET}"), "a [key] b [key]"),
@@ -232,7 +243,7 @@ mod tests {
 
     #[test]
     fn values_and_keys_of_json_are_cleaned() {
-        let redactor = Redactor::new([SECRET]);
+        let redactor = redactor([SECRET]);
         let mut value = json!({ "a": [1, { SECRET: format!("x{SECRET}") }], "b": true });
         redactor.json(&mut value);
         assert_eq!(value, json!({ "a": [1, { "[key]": "x[key]" }], "b": true }));
@@ -240,13 +251,13 @@ mod tests {
 
     #[test]
     fn short_values_are_ignored_and_debug_output_shows_no_value() {
-        assert!(Redactor::new(["", "1234567", "  short "]).is_empty());
-        assert!(!format!("{:?}", Redactor::new(["12345678"]).forms).contains("1234"));
+        assert!(redactor(["", "1234567", "  short "]).is_empty());
+        assert!(!format!("{:?}", redactor(["12345678"]).forms).contains("1234"));
     }
 
     #[test]
     fn the_possible_start_of_a_secret_is_held_back() {
-        let redactor = Redactor::new(["abcdefgh", "abcdefghij"]);
+        let redactor = redactor(["abcdefgh", "abcdefghij"]);
         let mut stream = RedactedStream::default();
         let mut shown = Vec::new();
         for piece in ["x abc", "defg", "h", "i", "j y ab", "c z", "abcdefgh", "?", " ab"] {
@@ -272,7 +283,7 @@ mod tests {
             ),
             cuts in proptest::collection::vec(1usize..6, 1..20),
         ) {
-            let redactor = Redactor::new(["abababab", "babababbé", "abababababba"]);
+            let redactor = redactor(["abababab", "babababbé", "abababababba"]);
             let whole: String = parts.concat();
             let (mut stream, mut said) = (RedactedStream::default(), String::new());
             let mut chars = whole.chars().peekable();

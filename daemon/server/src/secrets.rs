@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError, RwLock},
 };
 
-use cairn_core::redact::Redactor;
+use cairn_core::redact::{Forms, Redactor};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -26,8 +26,9 @@ pub const LONGEST: u32 = 8;
 /// environment.
 pub const MOST_ENTERED: u32 = 32;
 
-/// Registered keys, oldest first. Held while a redactor is made of them, which readers do not wait for.
-static KEYS: Mutex<VecDeque<SecretString>> = Mutex::new(VecDeque::new());
+/// Registered keys with their encodings, oldest first. Held while a redactor is made of them, which readers
+/// do not wait for.
+static KEYS: Mutex<VecDeque<(SecretString, Forms)>> = Mutex::new(VecDeque::new());
 static REDACTOR: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
 
 /// The key is longer than [`LONGEST`].
@@ -41,16 +42,16 @@ pub fn register(key: &SecretString) -> Result<(), TooLong> {
         return Err(TooLong);
     }
     let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(at) = keys.iter().position(|it| it.expose_secret() == key.expose_secret()) {
+    if let Some(at) = keys.iter().position(|(it, _)| it.expose_secret() == key.expose_secret()) {
         let newest = keys.remove(at);
         keys.extend(newest);
         return Ok(());
     }
-    keys.push_back(key.clone());
-    while keys.len() > MOST || bytes(keys.iter()) > MOST_BYTES {
+    keys.push_back((key.clone(), Forms::of(key.expose_secret())));
+    while keys.len() > MOST || bytes(keys.iter().map(|(key, _)| key)) > MOST_BYTES {
         keys.pop_front();
     }
-    let redactor = Arc::new(Redactor::new(keys.iter().map(ExposeSecret::expose_secret)));
+    let redactor = Arc::new(Redactor::new(keys.iter().map(|(_, forms)| forms)));
     *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = redactor;
     Ok(())
 }

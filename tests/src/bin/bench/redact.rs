@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cairn_core::redact::{RedactedStream, Redactor};
+use cairn_core::redact::{Forms, RedactedStream, Redactor};
 
 use crate::table::{Aim::None, Table, Unit, median};
 
@@ -20,7 +20,7 @@ const KEYS: [&str; 3] = [
 const PIECE: usize = 20;
 
 pub(crate) fn texts(table: &mut Table) {
-    let redactor = Redactor::new(KEYS);
+    let redactor = Redactor::new(&KEYS.map(Forms::of));
     for (name, bytes) in [("a tool's result of 8 KB", 8_000), ("1 MB of output", 1_000_000)] {
         let clean = output(bytes);
         let found = with_keys(&clean);
