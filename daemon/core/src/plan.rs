@@ -111,7 +111,7 @@ pub enum Status {
 pub struct Draft {
     pub id: Option<String>,
     pub content: String,
-    /// `None`: derived from the content, in the dialects that do not ask for it.
+    /// `None`: derived from the content.
     pub active_form: Option<String>,
     pub status: DraftStatus,
 }

@@ -103,7 +103,7 @@ async fn a_faulty_task_graph_call_changes_nothing_and_each_fault_is_named() {
         ),
         (json!({ "taskId": 1, "addBlockedBy": [9] }), "addBlockedBy[0]: there is no task #9"),
         (json!({ "taskId": 9 }), "taskId: there is no task #9"),
-        (json!({ "taskId": 1, "status": "done" }), "\"done\" is not a status"),
+        (json!({ "taskId": 1, "status": "failed" }), "\"failed\" is not a status"),
         (json!({ "taskId": 1, "blockedBy": [] }), "blockedBy: there is no such field"),
         (json!({ "taskId": 1, "subject": " " }), "subject: is empty"),
         (json!({ "taskId": 2, "status": "in_progress" }), "status: it still waits for #1"),

@@ -14,6 +14,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Map, Value, json};
 
+pub(super) use self::table::status_of;
 use self::table::{DialectWords, Ids};
 use super::{Draft, Faults, Plan};
 use crate::model::ToolSpec;
@@ -157,10 +158,6 @@ impl ListDialect {
         table::ACTIVE_FORM
     }
 
-    pub(super) fn requires_active_form(self) -> bool {
-        self.entry().requires_active_form
-    }
-
     fn entry(self) -> &'static DialectWords {
         match self {
             ListDialect::TodoWrite => &table::TODO_WRITE,
@@ -194,8 +191,7 @@ impl ListDialect {
             json!({ "type": "string", "minLength": 1, "description": about }),
         );
         required.push(entry.content);
-        let states: Vec<&str> = entry.advertised().collect();
-        item.insert("status".into(), json!({ "type": "string", "enum": states }));
+        item.insert("status".into(), json!({ "type": "string", "enum": entry.states }));
         if !entry.status_is_optional {
             required.push("status");
         }

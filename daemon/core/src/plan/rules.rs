@@ -23,16 +23,9 @@ pub(super) fn check(
         if let Some(kind) = text_fault(&draft.content, MAX_TEXT) {
             fault(dialect.content_field(), kind);
         }
-        match &draft.active_form {
-            Some(form) => {
-                if let Some(kind) = text_fault(form, MAX_TEXT) {
-                    fault(dialect.active_form_field(), kind);
-                }
-            }
-            None if dialect.requires_active_form() => {
-                fault(dialect.active_form_field(), FaultKind::Missing);
-            }
-            None => {}
+        let active_form = draft.active_form.as_ref();
+        if let Some(kind) = active_form.and_then(|form| text_fault(form, MAX_TEXT)) {
+            fault(dialect.active_form_field(), kind);
         }
         match (draft.status, in_progress) {
             (DraftStatus::InProgress, None) => in_progress = Some(index),

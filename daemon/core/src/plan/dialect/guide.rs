@@ -7,7 +7,7 @@ use super::table::DialectWords;
 use crate::plan::rules::MAX_ITEMS;
 
 pub(super) fn description(entry: &DialectWords) -> String {
-    let states: Vec<String> = entry.advertised().map(|state| format!("`{state}`")).collect();
+    let states: Vec<String> = entry.states.iter().map(|state| format!("`{state}`")).collect();
     let active_form = if entry.requires_active_form {
         ", its `activeForm` (the same step as it reads while you work on it)"
     } else {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::table::{ACTIVE_FORM, DialectWords, LIST_ALIASES};
+use super::table::{
+    ACTIVE_FORM, ACTIVE_FORM_ALIASES, CONTENT_ALIASES, DialectWords, LIST_ALIASES, status_of,
+};
 use crate::plan::{Draft, DraftStatus, FaultKind, Faults, fault::kind_of, rules::MAX_ITEMS};
 
 /// A longer list is refused for its length alone: reading it would only multiply the faults.
@@ -64,8 +66,9 @@ fn unwrap_text(value: &Value) -> Cow<'_, Value> {
 fn read_item(entry: &DialectWords, item: &Value, index: usize, faults: &mut Faults) -> Draft {
     let mut draft =
         Draft { id: None, content: String::new(), active_form: None, status: DraftStatus::Pending };
-    let Value::Object(fields) = item else {
-        faults.push(Some(index), None, wrong_type("an object", item));
+    let item = unwrap_text(item);
+    let Value::Object(fields) = item.as_ref() else {
+        faults.push(Some(index), None, wrong_type("an object", &item));
         return draft;
     };
     let mut fault = |field, kind| faults.push(Some(index), Some(field), kind);
@@ -76,42 +79,38 @@ fn read_item(entry: &DialectWords, item: &Value, index: usize, faults: &mut Faul
         None | Some(Value::Null | Value::String(_)) => {}
         Some(other) => fault("id", wrong_type("a string or a whole number", other)),
     }
-    match fields.get(entry.content) {
+    let own = fields.get(entry.content).filter(|value| !value.is_null());
+    let content = own.or_else(|| {
+        let mut others = CONTENT_ALIASES.iter().filter_map(|alias| fields.get(*alias));
+        others.find(|value| value.is_string())
+    });
+    match content {
         Some(Value::String(content)) => draft.content = content.clone(),
         Some(other) => fault(entry.content, wrong_type("a string", other)),
         None => fault(entry.content, FaultKind::Missing),
     }
-    match fields.get(ACTIVE_FORM) {
+    match ACTIVE_FORM_ALIASES.iter().find_map(|alias| fields.get(*alias)) {
         Some(Value::String(form)) if entry.requires_active_form || !form.trim().is_empty() => {
             draft.active_form = Some(form.clone());
         }
-        // Whether it may be missing is a rule of the plan's.
         None | Some(Value::Null | Value::String(_)) => {}
         Some(other) => fault(ACTIVE_FORM, wrong_type("a string", other)),
     }
     match fields.get("status") {
-        Some(Value::String(word)) => match find_status(entry, word) {
+        Some(Value::String(word)) => match status_of(word) {
             Some(status) => draft.status = status,
             None => fault("status", unknown_status(entry, word)),
         },
-        None | Some(Value::Null) if entry.status_is_optional => {}
+        None | Some(Value::Null) => {}
         Some(other) => fault("status", wrong_type("a string", other)),
-        None => fault("status", FaultKind::Missing),
     }
     draft
 }
 
-fn find_status(entry: &DialectWords, word: &str) -> Option<DraftStatus> {
-    let word = word.trim();
-    let state = entry.states.iter().find(|state| state.word.eq_ignore_ascii_case(word));
-    state.map(|state| state.status)
-}
-
 fn unknown_status(entry: &DialectWords, word: &str) -> FaultKind {
-    let allowed: Vec<&str> = entry.advertised().collect();
     FaultKind::UnknownStatus {
         given: word.chars().take(QUOTED_CHARS).collect(),
-        allowed: allowed.join(", "),
+        allowed: entry.states.join(", "),
     }
 }
 

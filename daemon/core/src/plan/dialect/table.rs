@@ -4,8 +4,15 @@ use crate::plan::DraftStatus;
 
 pub(super) const ACTIVE_FORM: &str = "activeForm";
 
+pub(super) const ACTIVE_FORM_ALIASES: [&str; 2] = [ACTIVE_FORM, "active_form"];
+
 /// The list under another dialect's name is still the list.
 pub(super) const LIST_ALIASES: [&str; 5] = ["todos", "items", "plan", "todoList", "todo_list"];
+
+/// The text of an item, where the dialect's own field is missing. A description comes last: it may
+/// stand beside a title.
+pub(super) const CONTENT_ALIASES: [&str; 7] =
+    ["content", "title", "text", "task", "step", "subject", "description"];
 
 pub(super) struct DialectWords {
     /// The value of the setting.
@@ -15,11 +22,13 @@ pub(super) struct DialectWords {
     pub(super) list: &'static str,
     /// The field of an item that holds its text.
     pub(super) content: &'static str,
+    /// The schema asks for an active form. Without one it is derived.
     pub(super) requires_active_form: bool,
-    /// Pending if left out.
+    /// The schema does not ask for a status. Without one an item is pending.
     pub(super) status_is_optional: bool,
     pub(super) ids: Ids,
-    pub(super) states: &'static [StatusWords],
+    /// States that the schema offers to the model.
+    pub(super) states: &'static [&'static str],
     /// A further argument that only the user reads, with its description.
     pub(super) remark: Option<(&'static str, &'static str)>,
 }
@@ -31,20 +40,6 @@ pub(super) enum Ids {
     Number,
 }
 
-pub(super) struct StatusWords {
-    /// In lower case; read in any.
-    pub(super) word: &'static str,
-    pub(super) status: DraftStatus,
-    pub(super) mark: Mark,
-}
-
-#[derive(PartialEq, Eq)]
-pub(super) enum Mark {
-    Advertised,
-    /// Understood, but not in the schema.
-    Understood,
-}
-
 pub(super) const TODO_WRITE: DialectWords = DialectWords {
     name: "todo-write",
     tool: "TodoWrite",
@@ -53,7 +48,7 @@ pub(super) const TODO_WRITE: DialectWords = DialectWords {
     requires_active_form: true,
     status_is_optional: false,
     ids: Ids::Unasked,
-    states: &[PENDING, IN_PROGRESS, COMPLETED],
+    states: STATES,
     remark: None,
 };
 
@@ -65,7 +60,7 @@ pub(super) const TODO: DialectWords = DialectWords {
     requires_active_form: false,
     status_is_optional: true,
     ids: Ids::Optional,
-    states: &[PENDING, IN_PROGRESS, COMPLETED, understood("done", DraftStatus::Completed)],
+    states: STATES,
     remark: None,
 };
 
@@ -77,7 +72,7 @@ pub(super) const TODO_WRITE_SNAKE: DialectWords = DialectWords {
     requires_active_form: false,
     status_is_optional: false,
     ids: Ids::Unasked,
-    states: &[PENDING, IN_PROGRESS, COMPLETED],
+    states: STATES,
     remark: None,
 };
 
@@ -89,7 +84,7 @@ pub(super) const UPDATE_PLAN: DialectWords = DialectWords {
     requires_active_form: false,
     status_is_optional: false,
     ids: Ids::Unasked,
-    states: &[PENDING, IN_PROGRESS, COMPLETED],
+    states: STATES,
     remark: Some(("explanation", "Why the plan changes, in a sentence")),
 };
 
@@ -101,14 +96,7 @@ pub(super) const WRITE_TODOS: DialectWords = DialectWords {
     requires_active_form: false,
     status_is_optional: false,
     ids: Ids::Unasked,
-    states: &[
-        PENDING,
-        IN_PROGRESS,
-        COMPLETED,
-        advertised("cancelled", DraftStatus::Cancelled),
-        advertised("blocked", DraftStatus::Blocked),
-        understood("canceled", DraftStatus::Cancelled),
-    ],
+    states: &["pending", "in_progress", "completed", "cancelled", "blocked"],
     remark: None,
 };
 
@@ -120,31 +108,21 @@ pub(super) const MANAGE_TODO_LIST: DialectWords = DialectWords {
     requires_active_form: false,
     status_is_optional: false,
     ids: Ids::Number,
-    states: &[
-        advertised("not-started", DraftStatus::Pending),
-        advertised("in-progress", DraftStatus::InProgress),
-        COMPLETED,
-        understood("pending", DraftStatus::Pending),
-        understood("in_progress", DraftStatus::InProgress),
-    ],
+    states: &["not-started", "in-progress", "completed"],
     remark: None,
 };
 
-impl DialectWords {
-    /// States that the schema offers to the model.
-    pub(super) fn advertised(&self) -> impl Iterator<Item = &'static str> {
-        self.states.iter().filter(|state| state.mark == Mark::Advertised).map(|state| state.word)
+const STATES: &[&str] = &["pending", "in_progress", "completed"];
+
+/// The status of a word, in every dialect: `In Progress`, `in-progress` and `inProgress` are one word.
+pub(in crate::plan) fn status_of(word: &str) -> Option<DraftStatus> {
+    let letters = word.chars().filter(|c| !matches!(c, ' ' | '_' | '-'));
+    match letters.collect::<String>().to_ascii_lowercase().as_str() {
+        "pending" | "todo" | "notstarted" => Some(DraftStatus::Pending),
+        "inprogress" | "doing" => Some(DraftStatus::InProgress),
+        "completed" | "complete" | "done" | "finished" => Some(DraftStatus::Completed),
+        "cancelled" | "canceled" => Some(DraftStatus::Cancelled),
+        "blocked" => Some(DraftStatus::Blocked),
+        _ => None,
     }
-}
-
-const PENDING: StatusWords = advertised("pending", DraftStatus::Pending);
-const IN_PROGRESS: StatusWords = advertised("in_progress", DraftStatus::InProgress);
-const COMPLETED: StatusWords = advertised("completed", DraftStatus::Completed);
-
-const fn advertised(word: &'static str, status: DraftStatus) -> StatusWords {
-    StatusWords { word, status, mark: Mark::Advertised }
-}
-
-const fn understood(word: &'static str, status: DraftStatus) -> StatusWords {
-    StatusWords { word, status, mark: Mark::Understood }
 }

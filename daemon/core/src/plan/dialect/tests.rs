@@ -122,17 +122,48 @@ fn todo_write() {
         ] }),
         expect![[r#"
             The list was not changed, because of:
-            - #2.activeForm: is missing
-            - #4.activeForm: is missing
             - #5.activeForm: must be a string, not an array
             - #6.content: is missing
-            - #6.status: is missing
-            - #6.activeForm: is missing
             - #3.activeForm: is empty
-            - #1.status: "done" is not a status; use pending, in_progress, completed
-            - #2.status: "in-progress" is not a status; use pending, in_progress, completed
             Correct this and send the whole list again."#]],
     );
+}
+
+/// The form of an item is taken as it comes; its meaning is not guessed.
+#[test]
+fn an_item_with_one_meaning_is_taken_in_any_spelling() {
+    let wrote = |status: &str| json!({ "content": "Add a test", "status": status });
+    let table = [
+        (wrote("pending"), "[ ] #1 Add a test"),
+        (wrote("todo"), "[ ] #1 Add a test"),
+        (wrote("Not_Started"), "[ ] #1 Add a test"),
+        (wrote("in progress"), "[>] #1 Add a test <- Adding a test"),
+        (wrote("inProgress"), "[>] #1 Add a test <- Adding a test"),
+        (wrote("doing"), "[>] #1 Add a test <- Adding a test"),
+        (wrote("done"), "[x] #1 Add a test"),
+        (wrote("blocked"), "[ ] #1 Add a test (blocked)"),
+        (json!({ "content": "Add a test" }), "[ ] #1 Add a test"),
+        (json!({ "title": "Add a test", "description": "of it" }), "[ ] #1 Add a test"),
+        (json!({ "task": "Add a test", "content": null }), "[ ] #1 Add a test"),
+        (json!(r#"{"content":"Add a test"}"#), "[ ] #1 Add a test"),
+        (
+            json!({ "step": "Add a test", "active_form": "Testing", "status": "in-progress" }),
+            "[>] #1 Add a test <- Testing",
+        ),
+    ];
+    for (item, expected) in table {
+        for dialect in [ListDialect::TodoWrite, ListDialect::Todo, ListDialect::UpdatePlan] {
+            let outcome =
+                apply_call(&mut Plan::default(), dialect, &json!({ dialect.list_field(): [item] }));
+            let first = outcome.content.lines().next();
+            assert_eq!(first, Some(expected), "{dialect} {item}: {}", outcome.content);
+        }
+    }
+    for status in ["failed", "paused", "", "in progress, nearly done"] {
+        let call = json!({ "todos": [wrote(status)] });
+        let outcome = apply_call(&mut Plan::default(), ListDialect::TodoWrite, &call);
+        assert!(outcome.content.contains("#1.status: "), "{}", outcome.content);
+    }
 }
 
 #[test]
@@ -166,10 +197,8 @@ fn todo() {
         expect![[r#"
             The list was not changed, because of:
             - #1.id: must be a string or a whole number, not a number
-            - #2.text: is missing
             - #4.id: contains the forbidden character U+000A
             - #5.id: is 65 characters long, but at most 64 are allowed
-            - #2.status: "todo" is not a status; use pending, in_progress, completed
             - #3.id: "1" is already the id of #2
             Correct this and send the whole list again."#]],
     );
@@ -211,7 +240,6 @@ fn todo_write_snake() {
             The list was not changed, because of:
             - #1: must be an object, not a string
             - #2: must be an object, not an array
-            - #3.status: "cancelled" is not a status; use pending, in_progress, completed
             Correct this and send the whole list again."#]],
     );
 }
@@ -240,8 +268,8 @@ fn update_plan() {
         ] }),
         expect![[r#"
             The list was not changed, because of:
-            - #3.status: "inProgress" is not a status; use pending, in_progress, completed
             - #2.status: only one item may be in progress, and #1 already is
+            - #3.status: only one item may be in progress, and #1 already is
             Correct this and send the whole list again."#]],
     );
 }
@@ -312,7 +340,6 @@ fn manage_todo_list() {
         expect![[r#"
             The list was not changed, because of:
             - #2.status: must be a string, not a boolean
-            - #1.status: "not started" is not a status; use not-started, in-progress, completed
             - #2.id: "1" is already the id of #1
             Correct this and send the whole list again."#]],
     );
@@ -418,7 +445,7 @@ fn the_description_uses_the_names_of_its_dialect() {
     for dialect in ListDialect::ALL {
         let spec = dialect.spec();
         let entry = dialect.entry();
-        for word in [entry.list, entry.content].into_iter().chain(entry.advertised()) {
+        for word in [entry.list, entry.content].into_iter().chain(entry.states.iter().copied()) {
             assert!(spec.description.contains(&format!("`{word}`")), "{dialect}: {word}");
         }
         assert_eq!(spec.description.contains("`activeForm`"), dialect == ListDialect::TodoWrite);

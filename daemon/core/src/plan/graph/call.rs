@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{GraphTask, TaskFaultKind, TaskFaults, guide};
 use crate::{
     model::ToolSpec,
-    plan::{FaultKind, Status},
+    plan::{DraftStatus, FaultKind, Status, dialect::status_of},
 };
 
 const MAX_IDS: usize = 100;
@@ -299,11 +299,11 @@ impl<'a> Fields<'a> {
 
     fn status(&mut self, name: &str) -> Option<Status> {
         let word = self.text(name)?;
-        let status = match word.trim().to_ascii_lowercase().as_str() {
-            "pending" => Some(Status::Pending),
-            "in_progress" => Some(Status::InProgress),
-            "completed" => Some(Status::Completed),
-            _ => None,
+        let status = match status_of(&word) {
+            Some(DraftStatus::Pending) => Some(Status::Pending),
+            Some(DraftStatus::InProgress) => Some(Status::InProgress),
+            Some(DraftStatus::Completed) => Some(Status::Completed),
+            Some(DraftStatus::Blocked | DraftStatus::Cancelled) | None => None,
         };
         if status.is_none() {
             let given = word.chars().take(QUOTED_CHARS).collect();

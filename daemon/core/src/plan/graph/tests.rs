@@ -286,14 +286,14 @@ fn every_fault_of_a_call_is_named() {
         &[
             create("One"),
             update(json!({
-                "taskId": 7, "status": "done", "owner": 1, "addBlocks": ["x", 9], "blockedBy": [2],
+                "taskId": 7, "status": "failed", "owner": 1, "addBlocks": ["x", 9], "blockedBy": [2],
                 "subject": "",
             })),
         ],
         expect![[r#"
             Nothing was changed, because of:
             - blockedBy: there is no such field; the fields are taskId, subject, description, activeForm, status, owner, addBlocks, addBlockedBy, metadata
-            - status: "done" is not a status; use pending, in_progress, completed
+            - status: "failed" is not a status; use pending, in_progress, completed
             - owner: must be a string, not a number
             - addBlocks[0]: must be a task's number, not a string
             - taskId: there is no task #7
