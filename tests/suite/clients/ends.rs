@@ -74,7 +74,7 @@ async fn searches_a_trap() -> AtWork {
     runs(Daemon::spawn(|_| {}), folder, &calls).await
 }
 
-/// True if a test may mount a disk of its own. CI, where it must work, sets the variable.
+/// Returns true if a test may mount a disk. CI sets the variable, because it must work there.
 fn can_mount() -> bool {
     #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
     let tried =
