@@ -8,9 +8,12 @@
 //! Cline, opencode, and of Anthropic's text editor tool.
 
 mod names;
+mod types;
+mod written;
 
 use serde_json::{Map, Value, json};
 
+pub use self::written::is_written;
 use crate::{model::ToolSpec, sanitize};
 
 /// Tool that a turn offers.
@@ -19,14 +22,13 @@ pub struct OfferedTool {
     pub name: String,
     /// True if its calls may run beside other such calls.
     pub parallel: bool,
-    /// Names of the arguments in its schema.
-    pub arguments: Vec<String>,
+    /// Schema of each argument.
+    pub arguments: Map<String, Value>,
 }
 
 impl From<&ToolSpec> for OfferedTool {
     fn from(spec: &ToolSpec) -> Self {
-        let properties = spec.schema["properties"].as_object();
-        let arguments = properties.map(|all| all.keys().cloned().collect()).unwrap_or_default();
+        let arguments = spec.schema["properties"].as_object().cloned().unwrap_or_default();
         Self { name: spec.name.clone(), parallel: spec.parallel, arguments }
     }
 }
@@ -48,13 +50,14 @@ pub fn translate(
 ) -> Option<Translated> {
     let offered = |name: &str| tools.iter().find(|tool| tool.name == name);
     let mut rest = arguments.clone();
-    let tool = match offered(name) {
+    let bare = bare_name(name);
+    let tool = match offered(name).or_else(|| offered(bare)) {
         Some(tool) => tool,
-        None if names::TEXT_EDITORS.contains(&plain(name).as_str()) => {
+        None if names::TEXT_EDITORS.contains(&plain(bare).as_str()) => {
             offered(split_editor_command(&mut rest)?)?
         }
         None => {
-            let plain = plain(name);
+            let plain = plain(bare);
             let same =
                 |names: &&(&str, &[&str])| names.0 == plain || names.1.contains(&plain.as_str());
             offered(names::TOOLS.iter().find(same)?.0)?
@@ -67,11 +70,16 @@ pub fn translate(
     let mut form = Form { tool, arguments: Map::new(), rest };
     form.take_own();
     form.take_aliases(names::arguments(&tool.name));
+    form.fit_types();
     match tool.name.as_str() {
         "read_file" => form.take_lines(),
         "grep" => form.take_options(),
         "bash" | "powershell" => form.take_shell(),
-        "edit_file" => form.translate_edits(),
+        "edit_file" => {
+            form.translate_edits();
+            // The edits have their own names only now.
+            form.fit_types();
+        }
         _ => {}
     }
     let ignored = form.rest.keys().filter(|name| !names::SAYS_NOTHING.contains(&name.as_str()));
@@ -94,12 +102,21 @@ pub fn ignored_text(ignored: &[String], tool: &OfferedTool) -> String {
         "Ignored, because {} does not know it: {}{more}. Its arguments are: {}.",
         tool.name,
         named.join(", "),
-        tool.arguments.join(", ")
+        tool.arguments.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
     )
 }
 
+/// Name of a tool without what servers with a wrong template leave around it: `functions.grep:0`,
+/// `default_api:grep` and `grep<|channel|>commentary` are `grep`.
+pub(crate) fn bare_name(name: &str) -> &str {
+    let name = name.split("<|").next().unwrap_or(name).trim();
+    let name =
+        name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(':').unwrap_or(name);
+    name.rsplit(['.', ':', '/']).next().unwrap_or(name).trim()
+}
+
 /// Name without case and word separators: `MultiEdit` and `multi_edit` are the same.
-fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | '.'));
     letters.flat_map(char::to_lowercase).collect()
 }
@@ -126,7 +143,7 @@ struct Form<'a> {
 
 impl Form<'_> {
     fn knows(&self, argument: &str) -> bool {
-        self.tool.arguments.iter().any(|known| known == argument)
+        self.tool.arguments.contains_key(argument)
             || names::UNLISTED.contains(&(self.tool.name.as_str(), argument))
     }
 
@@ -167,6 +184,14 @@ impl Form<'_> {
                 {
                     self.set(own, value);
                 }
+            }
+        }
+    }
+
+    fn fit_types(&mut self) {
+        for (name, schema) in &self.tool.arguments {
+            if let Some(value) = self.arguments.get_mut(name) {
+                types::fit(value, schema);
             }
         }
     }
@@ -269,10 +294,8 @@ fn in_folder(tool: &str, folder: &str, command: &str) -> String {
     }
     // A NUL character, which no shell can take; the tool refuses it in words.
     let folder = shlex::try_quote(folder).unwrap_or(folder.into());
-    match command.contains('\n') {
-        true => format!("cd {folder} || exit\n{command}"),
-        false => format!("cd {folder} && {command}"),
-    }
+    // `cd … && a; b` would run `b` in the wrong folder.
+    format!("cd {folder} || exit\n{command}")
 }
 
 #[cfg(test)]

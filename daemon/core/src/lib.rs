@@ -9,6 +9,7 @@ pub mod edit;
 pub mod file_names;
 pub mod hook;
 pub mod ids;
+pub mod json_text;
 pub mod marks;
 pub mod model;
 pub mod plan;

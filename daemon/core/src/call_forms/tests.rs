@@ -7,7 +7,7 @@ fn tools() -> Vec<OfferedTool> {
     let tool = |name: &str, arguments: &[&str]| OfferedTool {
         name: name.to_owned(),
         parallel: false,
-        arguments: arguments.iter().map(|&name| name.to_owned()).collect(),
+        arguments: arguments.iter().map(|&name| (name.to_owned(), schema(name))).collect(),
     };
     vec![
         tool("read_file", &["path", "offset", "limit"]),
@@ -15,9 +15,23 @@ fn tools() -> Vec<OfferedTool> {
         tool("write_file", &["path", "content"]),
         tool("grep", &["pattern", "path", "glob", "ignore_case", "context", "output"]),
         tool("glob", &["pattern", "path"]),
-        tool("bash", &["command", "timeout_ms", "background"]),
+        tool("bash", &["command", "timeout_ms", "background", "needs"]),
         tool("task", &["description", "prompt"]),
     ]
+}
+
+fn schema(argument: &str) -> Value {
+    match argument {
+        "offset" | "limit" | "context" | "timeout_ms" => json!({ "type": "integer" }),
+        "replace_all" | "ignore_case" | "background" => json!({ "type": "boolean" }),
+        "needs" => json!({ "type": "array", "items": { "type": "string" } }),
+        "edits" => {
+            let edit =
+                json!({ "old_text": schema("old_text"), "replace_all": schema("replace_all") });
+            json!({ "type": "array", "items": { "type": "object", "properties": edit } })
+        }
+        _ => json!({ "type": "string" }),
+    }
 }
 
 fn check(name: &str, arguments: Value, expect: Expect) {
@@ -38,6 +52,85 @@ fn calls_in_the_form_of_the_schema_stay_as_they_are() {
     let same = translate("edit_file", own.as_object().unwrap(), &tools()).unwrap();
     assert_eq!((same.name.as_str(), Value::from(same.arguments)), ("edit_file", own));
     assert_eq!(same.ignored, [""; 0]);
+}
+
+#[test]
+fn a_name_with_marks_of_a_template_means_the_tool() {
+    for name in [
+        "functions.read_file",
+        "functions.read_file:0",
+        "default_api:read_file",
+        "read_file<|channel|>commentary",
+        " read_file ",
+        "tools/ReadFile",
+    ] {
+        check(name, json!({"path": "a"}), expect![[r#"read_file {"path":"a"}"#]]);
+    }
+    for name in ["", ":", "functions.", "<|channel|>", "functions.fly", "read_file.2x"] {
+        check(name, json!({}), expect!["no such tool"]);
+    }
+}
+
+#[test]
+fn values_are_converted_to_the_types_of_the_schema() {
+    let edits = |value: Value| json!({"path": "a", "edits": value});
+    for form in [
+        json!(r#"[{"old_text": "x", "new_text": "y"}]"#),
+        json!(r#"{"old_text": "x", "new_text": "y"}"#),
+        json!({"old_text": "x", "new_text": "y"}),
+        json!([r#"{"old_text": "x", "new_text": "y"}"#]),
+        json!({"old_string": ["x"], "new_string": "y"}),
+    ] {
+        check(
+            "edit_file",
+            edits(form),
+            expect![[r#"edit_file {"path":"a","edits":[{"old_text":"x","new_text":"y"}]}"#]],
+        );
+    }
+    check(
+        "edit_file",
+        edits(json!("[{\"old_text\": \"a\nb\", \"replace_all\": \"true\"}]")),
+        expect![[r#"edit_file {"path":"a","edits":[{"old_text":"a\nb","replace_all":true}]}"#]],
+    );
+    check(
+        "read_file",
+        json!({"path": ["a.txt"], "offset": "3", "limit": "1.0"}),
+        expect![[r#"read_file {"path":"a.txt","offset":3,"limit":1}"#]],
+    );
+    check(
+        "bash",
+        json!({"command": "ls", "needs": "[\"git\"]", "background": "false", "timeout_ms": 2000.0}),
+        expect![[r#"bash {"command":"ls","needs":["git"],"background":false,"timeout_ms":2000}"#]],
+    );
+    check(
+        "bash",
+        json!({"command": "ls", "needs": "git"}),
+        expect![[r#"bash {"command":"ls","needs":["git"]}"#]],
+    );
+}
+
+#[test]
+fn a_value_without_one_meaning_stays() {
+    check(
+        "write_file",
+        json!({"path": "a", "content": "{\"a\":1}"}),
+        expect![[r#"write_file {"path":"a","content":"{\"a\":1}"}"#]],
+    );
+    check(
+        "write_file",
+        json!({"path": ["a", "b"], "content": {"a": 1}}),
+        expect![[r#"write_file {"path":["a","b"],"content":{"a":1}}"#]],
+    );
+    check(
+        "read_file",
+        json!({"path": "a", "offset": "one", "limit": 1.5}),
+        expect![[r#"read_file {"path":"a","offset":"one","limit":1.5}"#]],
+    );
+    check(
+        "edit_file",
+        json!({"path": "a", "edits": "[{", "replace_all": "yes"}),
+        expect![[r#"edit_file {"path":"a","edits":"[{","replace_all":"yes"}"#]],
+    );
 }
 
 #[test]
@@ -91,7 +184,7 @@ fn bash_takes_words_a_folder_and_a_limit() {
     check(
         "shell",
         json!({"command": ["git", "log", "--format=%h %s"], "workdir": "my lib"}),
-        expect![[r#"bash {"command":"cd 'my lib' && git log '--format=%h %s'"}"#]],
+        expect![[r#"bash {"command":"cd 'my lib' || exit\ngit log '--format=%h %s'"}"#]],
     );
     check(
         "Bash",

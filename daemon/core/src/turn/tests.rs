@@ -27,8 +27,8 @@ fn settings() -> TurnSettings {
 }
 
 fn tool(name: &str, parallel: bool) -> OfferedTool {
-    let arguments = ["path", "pattern", "command", "a", "n"].map(str::to_owned).to_vec();
-    OfferedTool { name: name.into(), parallel, arguments }
+    let arguments = ["path", "pattern", "command", "a", "n"].map(|it| (it.to_owned(), json!({})));
+    OfferedTool { name: name.into(), parallel, arguments: arguments.into_iter().collect() }
 }
 
 fn call(id: &str, name: &str, arguments: Value) -> Block {

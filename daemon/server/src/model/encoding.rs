@@ -9,7 +9,7 @@ use bytes::Bytes;
 use cairn_core::{
     conversation::{Attached, Image, Item, Note, ToolArguments, ToolResult, UserMessage},
     ids::CallId,
-    marks,
+    json_text, marks,
     model::{Failure, FailureKind, ModelEvent},
 };
 use memchr::memmem;
@@ -184,7 +184,10 @@ pub fn parse_arguments(raw: &str) -> ToolArguments {
     if raw.trim().is_empty() {
         return ToolArguments::Object(Value::Object(serde_json::Map::new()));
     }
-    match serde_json::from_str(raw) {
+    let parsed = json_text::parse(raw);
+    // Some servers encode the arguments twice.
+    let parsed = parsed.map(|value| json_text::unwrapped(&value).into_owned());
+    match parsed {
         Ok(object @ Value::Object(_)) => ToolArguments::Object(object),
         Ok(_) => ToolArguments::Invalid {
             raw: raw.to_owned(),

@@ -77,7 +77,7 @@ fn session() -> Session {
         tools: vec![OfferedTool {
             name: "read_file".into(),
             parallel: true,
-            arguments: vec!["path".into()],
+            arguments: [("path".to_owned(), serde_json::Value::Null)].into_iter().collect(),
         }],
     });
     session.set_window(Window { tokens: 100_000_000, reserve: 0, head: 0 });
