@@ -474,7 +474,7 @@ removed: string, };
 
 export type InputTaken = "all" | "part" | "none";
 
-export type ItemStatus = "pending" | "inProgress" | "completed";
+export type ItemStatus = "pending" | "inProgress" | "completed" | "cancelled";
 
 export type LinkedCommand = { callId: string, 
 /**

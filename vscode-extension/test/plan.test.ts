@@ -227,9 +227,8 @@ describe("earlier plans", () => {
 
 describe("a copied plan", () => {
   it("is a Markdown task list with one line for each item", () => {
-    expect(planMarkdown([item({ status: "completed" }), item({ content: "two\nlines", status: "inProgress" })])).toBe(
-      "- [x] Fix it\n- [ ] two lines\n",
-    );
+    const items = [item({ status: "completed" }), item({ content: "two\nlines", status: "inProgress" }), item({ status: "cancelled" })];
+    expect(planMarkdown(items)).toBe("- [x] Fix it\n- [ ] two lines\n- [ ] ~~Fix it~~\n");
   });
 
   it("escapes invisible characters", () => {

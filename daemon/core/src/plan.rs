@@ -13,19 +13,25 @@ mod fault;
 mod identity;
 mod rules;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::{
-    dialect::{Dialect, ListDialect},
+    dialect::{Dialect, ListDialect, PlanForm},
     fault::{FaultKind, Faults, PlanFault},
 };
 
-/// Applies a todo call to the plan, and returns the result for the model.
+/// Applies a call of any planning tool to a plan that is a list, and returns the result for the model.
 ///
 /// A faulty call leaves the plan unchanged and never ends the turn: the model reads the faults and
-/// sends the list again.
-pub fn apply_call(plan: &mut Plan, dialect: ListDialect, arguments: &Value) -> TodoOutcome {
+/// makes the call again.
+pub fn apply_call(plan: &mut Plan, form: impl Into<PlanForm>, arguments: &Value) -> TodoOutcome {
+    let dialect = match form.into() {
+        PlanForm::List(dialect) => dialect,
+        PlanForm::Task(tool) => return graph::apply_to_list(plan, tool, arguments),
+    };
     let (drafts, faults) = dialect.read(arguments);
     match plan.replace_unless(drafts, dialect, faults) {
         Ok(accepted) => TodoOutcome {
@@ -47,7 +53,7 @@ pub fn render(items: &[TodoItem]) -> String {
         out.push_str(&render_line(item));
         out.push('\n');
     }
-    out.push_str(&format!("\n({}/{} completed)", completed_count(items), items.len()));
+    out.push_str(&format!("\n({})", PlanProgress::of(items.iter().map(|item| item.status))));
     out
 }
 
@@ -56,6 +62,7 @@ fn render_line(item: &TodoItem) -> String {
         Status::Pending => ' ',
         Status::InProgress => '>',
         Status::Completed => 'x',
+        Status::Cancelled => '-',
     };
     let mut out = format!("[{mark}] #{} {}", item.label(), item.content);
     if !item.blocked_by.is_empty() {
@@ -104,6 +111,59 @@ pub enum Status {
     Pending,
     InProgress,
     Completed,
+    /// Given up by the model, and still shown.
+    Cancelled,
+}
+
+impl From<DraftStatus> for Status {
+    fn from(status: DraftStatus) -> Self {
+        match status {
+            DraftStatus::Pending | DraftStatus::Blocked => Status::Pending,
+            DraftStatus::InProgress => Status::InProgress,
+            DraftStatus::Completed => Status::Completed,
+            DraftStatus::Cancelled => Status::Cancelled,
+        }
+    }
+}
+
+impl Status {
+    pub fn is_open(self) -> bool {
+        match self {
+            Status::Pending | Status::InProgress => true,
+            Status::Completed | Status::Cancelled => false,
+        }
+    }
+}
+
+/// Count of the items of a list. A cancelled item is neither done nor to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanProgress {
+    pub completed: u32,
+    /// All items but the cancelled ones.
+    pub total: u32,
+    pub cancelled: u32,
+}
+
+impl PlanProgress {
+    pub fn of(statuses: impl Iterator<Item = Status>) -> Self {
+        let mut progress = Self::default();
+        for status in statuses {
+            progress.completed += u32::from(status == Status::Completed);
+            progress.cancelled += u32::from(status == Status::Cancelled);
+            progress.total += u32::from(status != Status::Cancelled);
+        }
+        progress
+    }
+}
+
+impl fmt::Display for PlanProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} completed", self.completed, self.total)?;
+        match self.cancelled {
+            0 => Ok(()),
+            cancelled => write!(f, ", {cancelled} cancelled"),
+        }
+    }
 }
 
 /// Item of a call, before the rules are checked.
@@ -123,7 +183,6 @@ pub enum DraftStatus {
     Blocked,
     InProgress,
     Completed,
-    /// Removed from the list explicitly.
     Cancelled,
 }
 
@@ -133,7 +192,7 @@ pub struct TodoOutcome {
     /// The tool result for the model.
     pub content: String,
     pub is_error: bool,
-    /// `None`: the call was faulty and changed nothing.
+    /// `None`: the call was faulty or only read, and changed nothing.
     pub accepted: Option<Accepted>,
 }
 
@@ -171,13 +230,8 @@ impl Plan {
         let mut items = Vec::with_capacity(drafts.len());
         for (draft, old) in drafts.into_iter().zip(&continued) {
             let old = old.and_then(|index| self.items.get(index));
-            let (status, blocked) = match draft.status {
-                DraftStatus::Pending => (Status::Pending, false),
-                DraftStatus::Blocked => (Status::Pending, true),
-                DraftStatus::InProgress => (Status::InProgress, false),
-                DraftStatus::Completed => (Status::Completed, false),
-                DraftStatus::Cancelled => continue,
-            };
+            let status = Status::from(draft.status);
+            let blocked = draft.status == DraftStatus::Blocked;
             let was_completed = old.is_some_and(|old| old.status == Status::Completed);
             completed_now |= status == Status::Completed && !was_completed;
             let given_id = draft.id.or_else(|| {
@@ -217,7 +271,7 @@ impl Plan {
             .filter(|(index, old)| old.is_open() && !continued.contains(&Some(*index)))
             .map(|(_, old)| old.content.clone())
             .collect();
-        let completed_all_now = completed_now && completed_count(&items) == items.len();
+        let completed_all_now = completed_now && open_count(&items) == 0;
         self.items = items;
         self.rev += 1;
         Ok(Accepted { dropped, completed_all_now })
@@ -227,8 +281,9 @@ impl Plan {
     /// dropped.
     pub fn show(&mut self, items: Vec<TodoItem>) -> Accepted {
         let was_open = self.items.is_empty() || self.open_count() > 0;
-        let completed_all_now =
-            was_open && !items.is_empty() && completed_count(&items) == items.len();
+        let completed_all_now = was_open
+            && open_count(&items) == 0
+            && items.iter().any(|item| item.status == Status::Completed);
         self.items = items;
         self.rev += 1;
         Accepted { dropped: Vec::new(), completed_all_now }
@@ -248,11 +303,11 @@ impl Plan {
     }
 
     pub fn open_count(&self) -> usize {
-        self.items.len() - self.completed_count()
+        open_count(&self.items)
     }
 
-    pub fn completed_count(&self) -> usize {
-        completed_count(&self.items)
+    pub fn progress(&self) -> PlanProgress {
+        PlanProgress::of(self.items.iter().map(|item| item.status))
     }
 
     pub fn in_progress(&self) -> Option<&TodoItem> {
@@ -284,10 +339,7 @@ impl TodoItem {
     }
 
     pub fn is_open(&self) -> bool {
-        match self.status {
-            Status::Pending | Status::InProgress => true,
-            Status::Completed => false,
-        }
+        self.status.is_open()
     }
 }
 
@@ -304,8 +356,8 @@ fn show_each_by_its_own_name(items: &mut [TodoItem]) {
     }
 }
 
-fn completed_count(items: &[TodoItem]) -> usize {
-    items.iter().filter(|item| !item.is_open()).count()
+fn open_count(items: &[TodoItem]) -> usize {
+    items.iter().filter(|item| item.is_open()).count()
 }
 
 fn accepted_text(plan: &Plan, accepted: &Accepted) -> String {

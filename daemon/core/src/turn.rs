@@ -20,7 +20,7 @@ use crate::{
     marks,
     model::{Advice, Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
     plan::{
-        self, Accepted, Dialect, ListDialect, Plan, TodoItem,
+        self, Accepted, Dialect, Plan, TodoItem,
         reminder::{ReminderSettings, ReminderState},
     },
 };

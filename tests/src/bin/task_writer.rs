@@ -34,7 +34,7 @@ fn main() {
             list.change(|graph| graph.apply(&request)).expect("a list that can be used");
         assert!(contents.damage.is_empty(), "{:?}", contents.damage);
         // Refused calls are part of the game: of a task that waits, of one that is not there.
-        if let Some(id) = outcome.ok().and_then(|outcome| outcome.created) {
+        for id in outcome.map(|outcome| outcome.created).unwrap_or_default() {
             println!("{id} {seed}-{call}");
         }
     }

@@ -63,13 +63,20 @@ fn call(graph: &mut Graph, tool: TaskTool, arguments: &Value) {
                 assert_eq!(*graph, before, "reading changed the graph: {}", said());
             }
             let was_there = |id: u32| before.get(id).is_some();
-            if let Some(id) = outcome.created {
-                assert!(!was_there(id) && id > before.last_id(), "{}", said());
+            for id in &outcome.created {
+                assert!(!was_there(*id) && *id > before.last_id(), "{}", said());
             }
-            let created = matches!(request.call, TaskCall::Create(_));
-            assert_eq!(created, outcome.created.is_some(), "{}", said());
+            match &request.call {
+                TaskCall::Create(_) => assert_eq!(outcome.created.len(), 1, "{}", said()),
+                TaskCall::Replace(drafts) => {
+                    assert!(outcome.created.len() <= drafts.len(), "{}", said());
+                }
+                TaskCall::Update(_) | TaskCall::Get { .. } | TaskCall::List => {
+                    assert_eq!(outcome.created, [0; 0], "{}", said());
+                }
+            }
             let grown = graph.tasks().count() - before.tasks().count();
-            assert_eq!(grown, usize::from(created), "{}", said());
+            assert_eq!(grown, outcome.created.len(), "{}", said());
             assert!(graph.last_id() >= before.last_id(), "{}", said());
         }
     }
@@ -84,7 +91,7 @@ fn check(graph: &Graph, said: &impl Fn() -> String) {
         task.check().unwrap_or_else(|faults| panic!("{faults} in {task:?} after {}", said()));
         assert!(task.id > 0 && task.id <= graph.last_id(), "{}", said());
         assert!(task.blocked_by.iter().all(|id| graph.get(*id).is_some()), "{}", said());
-        if task.status != Status::Pending {
+        if matches!(task.status, Status::InProgress | Status::Completed) {
             let open = graph.open_blockers(task.id);
             assert!(open.is_empty(), "#{} began before {open:?}: {}", task.id, said());
         }

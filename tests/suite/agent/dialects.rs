@@ -1,7 +1,7 @@
-//! Planning dialects: the same task in each of the seven gives the same plan.
+//! Planning dialects: the same task in each of the seven gives the same plan, whichever is offered.
 
 use cairn_protocol::{EndReason, ItemStatus, Notice};
-use cairn_tests::model_server::{Reply, assert_append_only};
+use cairn_tests::model_server::{Reply, Wire, assert_append_only};
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -109,11 +109,19 @@ async fn every_planning_dialect_gives_the_same_plan() {
         cairn_core::plan::Dialect::all().map(|dialect| dialect.to_string()).collect();
     assert_eq!(dialects.len(), 7);
     for wire in BOTH {
-        for dialect in &dialects {
-            let test = TestDaemon::with(wire, &[], json!({ "plan": { "dialect": dialect } })).await;
-            let replies = replies(dialect);
+        for (offered, called) in
+            dialects.iter().flat_map(|it| dialects.iter().map(move |call| (it, call)))
+        {
+            // The tool that is not offered is no matter of the wire format.
+            if offered != called && wire != Wire::OpenAi {
+                continue;
+            }
+            let plan = json!({ "plan": { "dialect": offered } });
+            let test = TestDaemon::with(wire, &[], plan).await;
+            let replies = replies(called);
             let end = test.play(replies.into_iter().chain([say("All typed.")])).await;
-            assert_eq!((end.reason, end.open_items), (EndReason::Completed, 0), "{dialect}");
+            let outcome = (end.reason, end.open_items);
+            assert_eq!(outcome, (EndReason::Completed, 0), "{called} where {offered} is offered");
             // As it stood when each answer of the model was done with.
             let mut plans = Vec::new();
             for notice in test.editor.notices() {
@@ -124,6 +132,7 @@ async fn every_planning_dialect_gives_the_same_plan() {
                                 ItemStatus::Pending => ' ',
                                 ItemStatus::InProgress => '>',
                                 ItemStatus::Completed => 'x',
+                                ItemStatus::Cancelled => '-',
                             };
                             format!("[{mark}] {} / {}", item.content, item.active_form)
                         });
@@ -151,4 +160,28 @@ async fn every_planning_dialect_gives_the_same_plan() {
             }
         }
     }
+}
+
+/// The table of `auto` in docs/plan.md, with a date and a source for each row.
+#[test]
+fn the_table_of_auto_is_the_one_in_the_documentation() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/plan.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let rows = page.lines().skip_while(|line| !line.starts_with("| the name has |")).skip(2);
+    let mut families = 0;
+    for row in rows.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [names, dialect, date, source] = cells[..] else { panic!("{row}") };
+        let dialect = dialect.trim_matches('`');
+        let quoted: Vec<&str> =
+            names.split('`').skip(1).step_by(2).filter(|it| *it != "o").collect();
+        for name in &quoted {
+            let chosen = cairn_core::plan::Dialect::for_model(&format!("{name}-9"));
+            assert_eq!(chosen.to_string(), dialect, "{name}");
+        }
+        families += quoted.len();
+        assert!(!source.is_empty() && (quoted.is_empty() || date.len() == 7), "{row}");
+    }
+    assert_eq!(families, 9);
+    assert_eq!(cairn_core::plan::Dialect::for_model("mistral").to_string(), "todo-write");
 }

@@ -39,6 +39,7 @@ fn shown(plan: &PlanNotification) -> String {
             ItemStatus::Pending => ' ',
             ItemStatus::InProgress => '>',
             ItemStatus::Completed => 'x',
+            ItemStatus::Cancelled => '-',
         };
         assert_eq!(item.blocked, !item.blocked_by.is_empty());
         let blocked = match item.blocked_by.as_slice() {

@@ -70,6 +70,9 @@ function itemIcon({ item, running, blockers }: ItemRow): vscode.ThemeIcon {
   if (item.status === "completed") {
     return themed(isDeclaredOnly(item) ? "pass" : "pass-filled", "cairn.completedForeground");
   }
+  if (item.status === "cancelled") {
+    return themed("dash", "descriptionForeground");
+  }
   if (item.status === "inProgress" && running) {
     return themed("loading~spin", "cairn.activeForeground");
   }

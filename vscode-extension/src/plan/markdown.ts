@@ -3,7 +3,12 @@ import { visible } from "../text/display";
 
 /** A plan as a task list of Markdown, one line an item, with nothing in it that cannot be seen. */
 export function planMarkdown(items: readonly PlanItem[]): string {
-  return items.map(({ content, status }) => `- [${status === "completed" ? "x" : " "}] ${plain(content)}\n`).join("");
+  return items
+    .map(({ content, status }) => {
+      const text = status === "cancelled" ? `~~${plain(content)}~~` : plain(content);
+      return `- [${status === "completed" ? "x" : " "}] ${text}\n`;
+    })
+    .join("");
 }
 
 /** Text of a model as one line to paste. */

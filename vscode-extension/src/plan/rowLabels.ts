@@ -263,6 +263,9 @@ function itemState({ item, blockers, activity }: ItemRow, inProgress: boolean): 
       ? { shown: duration(whole(item.elapsedMs)), said: t("completed in {0}", spoken(whole(item.elapsedMs))) }
       : { shown: "", said: t("completed") };
   }
+  if (item.status === "cancelled") {
+    return { shown: t("cancelled"), said: t("cancelled") };
+  }
   if (item.blocked || blockers.length > 0) {
     const by = blockers.map(({ id }) => `#${oneLine(id, 12)}`).join(", ");
     const shown = by === "" ? t("blocked") : t("blocked by {0}", by);

@@ -258,6 +258,8 @@ function stepIcon(step: Step | undefined): vscode.ThemeIcon {
       return new vscode.ThemeIcon(step === undefined ? "dash" : "history", new vscode.ThemeColor("descriptionForeground"));
     case "completed":
       return new vscode.ThemeIcon("pass-filled", new vscode.ThemeColor("cairn.completedForeground"));
+    case "cancelled":
+      return new vscode.ThemeIcon("dash", new vscode.ThemeColor("descriptionForeground"));
     case "inProgress":
     case "pending":
       return new vscode.ThemeIcon("circle-large-outline");

@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 pub(super) use self::table::status_of;
 use self::table::{DialectWords, Ids};
-use super::{Draft, Faults, Plan};
-use crate::model::ToolSpec;
+use super::{Draft, Faults, Plan, graph::TaskTool, rules};
+use crate::{call_forms::plain, model::ToolSpec};
 
 /// Form of the planning tool that a model uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,6 +44,42 @@ pub enum ListDialect {
     ManageTodoList,
 }
 
+/// Planning tool that a call means, whichever is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PlanForm {
+    List(ListDialect),
+    Task(TaskTool),
+}
+
+impl From<ListDialect> for PlanForm {
+    fn from(list: ListDialect) -> Self {
+        Self::List(list)
+    }
+}
+
+impl PlanForm {
+    /// Finds the tool of a name, in any case and with any word separators.
+    pub fn named(name: &str) -> Option<Self> {
+        let lists =
+            || ListDialect::ALL.into_iter().map(|list| (list.tool_name(), Self::List(list)));
+        let tasks = TaskTool::ALL.into_iter().map(|tool| (tool.name(), Self::Task(tool)));
+        // Two list dialects differ in case alone.
+        let exact = lists().find(|(own, _)| *own == name);
+        let plain = plain(name);
+        exact
+            .or_else(|| lists().chain(tasks).find(|(own, _)| self::plain(own) == plain))
+            .map(|(_, form)| form)
+    }
+
+    /// Tool of the task graph that takes the call: `TaskList` takes a whole list.
+    pub fn task_tool(self) -> TaskTool {
+        match self {
+            Self::Task(tool) => tool,
+            Self::List(_) => TaskTool::List,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a plan dialect")]
 pub struct UnknownDialect(pub String);
@@ -53,16 +89,8 @@ impl Dialect {
         ListDialect::ALL.into_iter().map(Dialect::List).chain([Dialect::Tasks])
     }
 
-    /// The tool that a model was trained on, by the family in its name:
-    ///
-    /// | the name contains | dialect |
-    /// |---|---|
-    /// | `copilot` | `manage-todo-list` |
-    /// | `claude` | `todo-write` |
-    /// | `gpt`, `codex`, or begins with `o` and a digit | `update-plan` |
-    /// | `gemini`, `gemma` | `write-todos` |
-    /// | `qwen`, `qwq` | `todo-write-snake` |
-    /// | anything else | `todo-write` |
+    /// The tool that a model was trained on, by the family in its name. docs/plan.md has the table, with
+    /// dates and sources.
     ///
     /// A path before the name (`openai/o3`) only matters for `copilot`.
     pub fn for_model(model_name: &str) -> Dialect {
@@ -139,6 +167,15 @@ impl ListDialect {
     /// can be checked on the others and all faults are reported at once.
     pub(super) fn read(self, arguments: &Value) -> (Vec<Draft>, Faults) {
         read::read(self.entry(), arguments)
+    }
+
+    /// Parses like `read`, and checks the rules.
+    pub(super) fn checked(self, arguments: &Value) -> (Vec<Draft>, Faults) {
+        let (drafts, faults) = self.read(arguments);
+        match rules::check(&drafts, self, faults) {
+            Ok(()) => (drafts, Faults::new(self.list_field())),
+            Err(faults) => (drafts, faults),
+        }
     }
 
     /// Returns the plan as the model reads it, in one form for all whole-list dialects.

@@ -11,6 +11,7 @@
 mod call;
 mod fault;
 mod guide;
+mod list;
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -20,9 +21,10 @@ use serde_json::{Map, Value, json};
 pub use self::{
     call::{NewTask, TaskCall, TaskChange, TaskRequest, TaskTool},
     fault::{TaskFault, TaskFaultKind, TaskFaults},
+    list::apply_to_list,
 };
 use super::{
-    FaultKind, Status, TodoItem, active_form, render_line,
+    FaultKind, PlanProgress, Status, TodoItem, active_form, render_line,
     rules::{is_bidi_control, text_fault},
 };
 
@@ -64,9 +66,9 @@ pub struct Graph {
 pub struct TaskOutcome {
     /// The tool result for the model.
     pub content: String,
-    pub created: Option<u32>,
-    /// The task that this call completed.
-    pub completed: Option<u32>,
+    pub created: Vec<u32>,
+    /// The tasks that this call completed.
+    pub completed: Vec<u32>,
 }
 
 impl GraphTask {
@@ -78,10 +80,7 @@ impl GraphTask {
     }
 
     pub fn is_open(&self) -> bool {
-        match self.status {
-            Status::Pending | Status::InProgress => true,
-            Status::Completed => false,
-        }
+        self.status.is_open()
     }
 
     fn check_texts(&self, faults: &mut TaskFaults) {
@@ -120,6 +119,7 @@ impl Graph {
             TaskCall::Update(change) => self.update(change, faults),
             TaskCall::Get { id } => self.show(*id, faults),
             TaskCall::List => faults.or(TaskOutcome::of(self.render())),
+            TaskCall::Replace(drafts) => self.replace(drafts, faults),
         }
     }
 
@@ -185,8 +185,8 @@ impl Graph {
         if self.tasks.is_empty() {
             return "No tasks.".to_owned();
         }
-        let completed = self.tasks.values().filter(|task| !task.is_open()).count();
-        let mut hidden = completed.saturating_sub(COMPLETED_SHOWN);
+        let ended = self.tasks.values().filter(|task| !task.is_open()).count();
+        let mut hidden = ended.saturating_sub(COMPLETED_SHOWN);
         let mut out = String::new();
         if hidden > 0 {
             out.push_str(&format!("({hidden} older completed tasks are not shown)\n"));
@@ -202,7 +202,8 @@ impl Graph {
             }
             out.push('\n');
         }
-        out.push_str(&format!("\n({completed}/{} completed)", self.tasks.len()));
+        let statuses = self.tasks.values().map(|task| task.status);
+        out.push_str(&format!("\n({})", PlanProgress::of(statuses)));
         out
     }
 
@@ -217,7 +218,7 @@ impl Graph {
     fn item(&self, task: &GraphTask) -> TodoItem {
         let blocked_by = match task.status {
             Status::Pending => self.open_blockers(task.id),
-            Status::InProgress | Status::Completed => Vec::new(),
+            Status::InProgress | Status::Completed | Status::Cancelled => Vec::new(),
         };
         TodoItem {
             id: task.id.to_string(),
@@ -258,7 +259,7 @@ impl Graph {
         self.last_id = id;
         self.tasks.insert(id, task);
         let content = format!("{said}\n\n{}", self.render());
-        Ok(TaskOutcome { content, created: Some(id), completed: None })
+        Ok(TaskOutcome { created: vec![id], ..TaskOutcome::of(content) })
     }
 
     fn update(
@@ -296,9 +297,9 @@ impl Graph {
     }
 
     fn updated(&self, id: u32, was_open: bool) -> TaskOutcome {
-        let completed = was_open && self.get(id).is_some_and(|task| !task.is_open());
+        let ended = was_open && self.get(id).is_some_and(|task| !task.is_open());
         let mut content = format!("Updated #{id}.");
-        if completed {
+        if ended {
             let free = |id: &u32| self.open_blockers(*id).is_empty();
             let unblocked: Vec<u32> = self.blocks(id).into_iter().filter(free).collect();
             for task in unblocked.iter().filter_map(|id| self.get(*id)) {
@@ -306,7 +307,9 @@ impl Graph {
             }
         }
         content.push_str(&format!("\n\n{}", self.render()));
-        TaskOutcome { content, created: None, completed: completed.then_some(id) }
+        let completed = ended && self.get(id).is_some_and(|task| task.status == Status::Completed);
+        let completed = if completed { vec![id] } else { Vec::new() };
+        TaskOutcome { completed, ..TaskOutcome::of(content) }
     }
 
     /// Adds an edge. Checks only the other end if the task does not exist yet.
@@ -429,7 +432,7 @@ impl Graph {
     fn listed(&self, ids: impl IntoIterator<Item = u32>) -> String {
         let shown = ids.into_iter().map(|id| match self.tasks.get(&id) {
             Some(task) if task.is_open() => format!("#{id} (open)"),
-            Some(_) => format!("#{id} (completed)"),
+            Some(task) => format!("#{id} ({})", fault::in_words(task.status)),
             None => format!("#{id} (missing)"),
         });
         shown.collect::<Vec<_>>().join(", ")
@@ -438,7 +441,7 @@ impl Graph {
 
 impl TaskOutcome {
     fn of(content: String) -> Self {
-        Self { content, created: None, completed: None }
+        Self { content, created: Vec::new(), completed: Vec::new() }
     }
 }
 
@@ -450,7 +453,7 @@ enum Direction {
 
 fn begun(task: &GraphTask) -> bool {
     match task.status {
-        Status::Pending => false,
+        Status::Pending | Status::Cancelled => false,
         Status::InProgress | Status::Completed => true,
     }
 }

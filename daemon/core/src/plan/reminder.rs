@@ -7,7 +7,7 @@ mod verifying;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Accepted, Dialect, Plan};
+use super::{Accepted, Dialect, Plan, PlanProgress};
 
 /// Minimum number of items for the reminder to verify.
 const VERIFIED_ITEMS: usize = 3;
@@ -236,7 +236,8 @@ impl ReminderState {
 }
 
 fn standing(plan: &Plan) -> String {
-    let done = format!("{} of {} completed", plan.completed_count(), plan.items().len());
+    let PlanProgress { completed, total, .. } = plan.progress();
+    let done = format!("{completed} of {total} completed");
     match plan.in_progress() {
         Some(item) => format!("Now: {done}, in progress: #{} {}", item.label(), item.content),
         None => format!("Now: {done}, nothing in progress"),

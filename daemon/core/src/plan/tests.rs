@@ -22,6 +22,7 @@ fn check_lists(calls: &[&[&str]], expect: Expect) {
                 Status::Pending => ' ',
                 Status::InProgress => '>',
                 Status::Completed => 'x',
+                Status::Cancelled => '-',
             };
             out.push_str(&format!("  {} [{status}] #{} {}\n", item.id, item.label(), item.content));
         }
@@ -278,6 +279,24 @@ fn a_completed_item_comes_back_only_under_its_own_text() {
 }
 
 #[test]
+fn a_cancelled_item_is_neither_open_nor_completed() {
+    let mut plan = Plan::default();
+    let accept = |plan: &mut Plan, items: &[&str]| {
+        let drafts = items.iter().map(|item| draft(item)).collect();
+        plan.replace(drafts, ListDialect::Todo).expect("right")
+    };
+    assert!(!accept(&mut plan, &["[-] Read"]).completed_all_now);
+    assert_eq!(plan.render(), "[-] #1 Read\n\n(0/0 completed, 1 cancelled)");
+    assert!(!accept(&mut plan, &["[-] Read", "[>] Write"]).completed_all_now);
+    assert!(accept(&mut plan, &["[-] Read", "[x] Write"]).completed_all_now);
+    assert_eq!(
+        (plan.open_count(), plan.progress().to_string()),
+        (0, "1/1 completed, 1 cancelled".into())
+    );
+    assert_eq!(accept(&mut plan, &[]).dropped, [""; 0]);
+}
+
+#[test]
 fn only_missing_open_items_are_reported_as_dropped() {
     check_lists(
         &[
@@ -293,6 +312,7 @@ fn only_missing_open_items_are_reported_as_dropped() {
               3 [ ] #3 Send
               4 [!] #4 Wait
             rev 2
+              3 [-] #3 Send
               2 [>] #2 Write
               dropped Wait
             rev 3
@@ -485,7 +505,7 @@ fn an_interrupted_item_shows_as_pending_and_the_plan_keeps_it() {
     .assert_eq(&render(&plan.reconciled()));
     assert_eq!(plan, old);
     assert_eq!(plan.in_progress().map(|item| item.id.as_str()), Some("2"));
-    assert_eq!((plan.open_count(), plan.completed_count()), (2, 1));
+    assert_eq!((plan.open_count(), plan.progress().completed), (2, 1));
 }
 
 #[test]
@@ -539,12 +559,11 @@ proptest! {
         let mut plan = Plan::default();
         for drafts in calls {
             let old = plan.clone();
-            let staying =
-                drafts.iter().filter(|draft| draft.status != DraftStatus::Cancelled).count();
+            let sent = drafts.len();
             match plan.replace(drafts, ListDialect::Todo) {
                 Ok(_) => {
                     prop_assert!(plan.rev() > old.rev());
-                    prop_assert_eq!(plan.items().len(), staying);
+                    prop_assert_eq!(plan.items().len(), sent);
                 }
                 Err(faults) => {
                     prop_assert!(faults.iter().count() > 0);
@@ -575,15 +594,11 @@ proptest! {
         let mut plan = Plan::default();
         for drafts in calls {
             let old = plan.clone();
-            let drafts = righted(drafts);
-            let cancelled =
-                drafts.iter().filter(|draft| draft.status == DraftStatus::Cancelled).count();
-            let accepted = plan.replace(drafts, ListDialect::Todo).expect("righted");
+            let accepted = plan.replace(righted(drafts), ListDialect::Todo).expect("righted");
             let stays = |id: &str| plan.items().iter().any(|item| item.id == id);
             let left =
                 old.items().iter().filter(|item| item.is_open() && !stays(&item.id)).count();
-            prop_assert!(accepted.dropped.len() <= left);
-            prop_assert!(left <= accepted.dropped.len() + cancelled);
+            prop_assert_eq!(accepted.dropped.len(), left);
         }
     }
 
@@ -620,9 +635,14 @@ proptest! {
             let waiting = text.lines().filter(|line| line.starts_with("[ ] #")).count();
             prop_assert!(working <= 1);
             let total = done + working + waiting;
-            prop_assert_eq!(total, plan.items().len());
-            let totals = format!("({done}/{total} completed)");
-            if total == 0 {
+            let cancelled = text.lines().filter(|line| line.starts_with("[-] #")).count();
+            prop_assert_eq!(total + cancelled, plan.items().len());
+            let also = match cancelled {
+                0 => String::new(),
+                _ => format!(", {cancelled} cancelled"),
+            };
+            let totals = format!("({done}/{total} completed{also})");
+            if plan.is_empty() {
                 prop_assert_eq!(text, "No todos.");
             } else {
                 prop_assert!(text.ends_with(&totals));

@@ -4,7 +4,10 @@
 
 use super::tools::Work;
 use super::*;
-use crate::{ids::CallId, plan::reminder::RoundFacts};
+use crate::{
+    ids::CallId,
+    plan::{PlanForm, reminder::RoundFacts},
+};
 
 /// Beginning of Cairn's line about a command that ran.
 const EXIT_CODE: &str = "[cairn] exit code ";
@@ -47,9 +50,7 @@ impl Session {
                     batch.answer(&call.id, content.clone(), tools::IsError::Yes);
                     effects.push(Effect::ToolAnswered { call, plan_item, content, is_error: true });
                 }
-                tools::Answer::Todo(dialect, arguments) => {
-                    self.todo(call, dialect, &arguments, effects)
-                }
+                tools::Answer::Todo(form, arguments) => self.todo(call, form, &arguments, effects),
             }
         }
         if matches!(&self.turn, Some(Turn { phase: Phase::Tools(batch), .. }) if batch.is_done()) {
@@ -60,11 +61,11 @@ impl Session {
     fn todo(
         &mut self,
         call: ToolCall,
-        dialect: ListDialect,
+        form: PlanForm,
         arguments: &serde_json::Value,
         effects: &mut Vec<Effect>,
     ) {
-        let outcome = plan::apply_call(&mut self.plan, dialect, arguments);
+        let outcome = plan::apply_call(&mut self.plan, form, arguments);
         let mut content = marks::escape(&outcome.content).into_owned();
         let mut dropped = None;
         if let Some(accepted) = outcome.accepted {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plan::ListDialect;
 use crate::plan::reminder::NagPolicy;
 
 mod context;

@@ -1,7 +1,10 @@
 //! Calls of one message: their order, their results, and the answers of the machine itself.
 
 use super::*;
-use crate::ids::CallId;
+use crate::{
+    ids::CallId,
+    plan::{PlanForm, graph::TaskTool},
+};
 
 /// Calls in message order with their results. Calls that change something run alone and in order;
 /// neighbours that only read run together.
@@ -185,11 +188,16 @@ impl Batch {
 
 /// True for a call that may change something, besides those of the plan.
 fn has_effects(name: &str, settings: &TurnSettings) -> bool {
-    let is_plan = match settings.dialect {
-        Dialect::List(list) => list.tool_name() == name,
-        Dialect::Tasks => name.starts_with("Task"),
-    };
+    let is_plan = TaskTool::named(name).is_some() || plan_form(name, settings).is_some();
     !is_plan && parallel(name, settings) == Parallel::No
+}
+
+/// Planning tool that a call means, whichever is offered. Another tool of the name comes first.
+fn plan_form(name: &str, settings: &TurnSettings) -> Option<PlanForm> {
+    if settings.tools.iter().any(|tool| tool.name == name) {
+        return None;
+    }
+    PlanForm::named(call_forms::bare_name(name))
 }
 
 fn parallel(name: &str, settings: &TurnSettings) -> Parallel {
@@ -204,7 +212,10 @@ fn parallel(name: &str, settings: &TurnSettings) -> Parallel {
 ///
 /// The conversation keeps the call as the model wrote it.
 fn to_own_form(call: &mut ToolCall, settings: &TurnSettings) -> Option<String> {
-    if matches!(settings.dialect, Dialect::List(list) if list.tool_name() == call.name) {
+    if let Some(form) = plan_form(&call.name, settings) {
+        if settings.dialect == Dialect::Tasks {
+            call.name = form.task_tool().name().to_owned();
+        }
         return None;
     }
     let ToolArguments::Object(serde_json::Value::Object(arguments)) = &call.arguments else {
@@ -219,7 +230,7 @@ fn to_own_form(call: &mut ToolCall, settings: &TurnSettings) -> Option<String> {
 
 pub(super) enum Answer {
     Run,
-    Todo(ListDialect, serde_json::Value),
+    Todo(PlanForm, serde_json::Value),
     /// Error text for the model about its faulty call.
     Wrong(String),
 }
@@ -234,12 +245,9 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
             ));
         }
     };
-    match settings.dialect {
-        Dialect::List(list) if list.tool_name() == call.name => {
-            return Answer::Todo(list, arguments.clone());
-        }
-        // The server runs the calls of the task graph, because the graph is on disk.
-        Dialect::List(_) | Dialect::Tasks => {}
+    // The server runs the calls of the task graph, because the graph is on disk.
+    if let Some(form) = plan_form(&call.name, settings) {
+        return Answer::Todo(form, arguments.clone());
     }
     if settings.tools.iter().any(|tool| tool.name == call.name) {
         return Answer::Run;

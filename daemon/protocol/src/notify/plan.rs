@@ -86,4 +86,6 @@ pub enum ItemStatus {
     Pending,
     InProgress,
     Completed,
+    /// Given up by the model. Neither `completed` nor `total` counts it.
+    Cancelled,
 }

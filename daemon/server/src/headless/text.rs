@@ -104,6 +104,7 @@ impl TextReport {
                 ItemStatus::Pending => (' ', &item.content),
                 ItemStatus::InProgress => ('>', &item.active_form),
                 ItemStatus::Completed => ('x', &item.content),
+                ItemStatus::Cancelled => ('-', &item.content),
             };
             out.push_str(&format!("  [{mark}] {}\n", printable(label)));
         }

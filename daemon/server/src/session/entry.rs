@@ -6,14 +6,14 @@ use std::{
     time::Instant,
 };
 
-use cairn_core::turn::End;
 use cairn_core::{
     conversation::Attached,
     ids::{SessionId, TurnId},
     model::ToolSpec,
+    plan::PlanForm,
     policy::Access,
     prompt::{Surroundings, instructions::Instructions},
-    turn::{Input, Session},
+    turn::{End, Input, Session},
 };
 use cairn_protocol::{
     FollowUp, MessageRole, PlanNotification, ReadOnly, RequestProblem, ReviewMode, ToolKind,
@@ -85,11 +85,10 @@ pub(super) struct RunningTurn {
 }
 
 impl RunningTurn {
-    /// Effect of calls of this tool. Only tools that plan have a specification and no code.
+    /// Effect of calls of this tool. A planning tool need not be offered.
     pub(super) fn kind_of(&self, name: &str) -> Option<ToolKind> {
         let tool = self.tools.iter().find(|(spec, _)| spec.name == name);
-        tool.map(|(_, tool)| tool.kind())
-            .or_else(|| self.specs.iter().any(|spec| spec.name == name).then_some(ToolKind::Plan))
+        tool.map(|(_, tool)| tool.kind()).or_else(|| PlanForm::named(name).map(|_| ToolKind::Plan))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use cairn_core::{
     ids::{CallId, SessionId, TurnId},
+    plan::PlanProgress,
     turn,
 };
 use cairn_protocol::{
@@ -55,6 +56,7 @@ impl Sessions {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         session.plan_stale = false;
         let plan = session.machine.plan_items();
+        let progress = PlanProgress::of(plan.iter().map(|item| item.status));
         let items = session.work.shown_all(&plan);
         let note = PlanNotification {
             session_id: session_id.into(),
@@ -65,8 +67,8 @@ impl Sessions {
                 turn::Panel::Expanded => Panel::Expanded,
                 turn::Panel::Collapsed => Panel::Collapsed,
             },
-            completed: plan.iter().filter(|item| !item.is_open()).count() as u32,
-            total: items.len() as u32,
+            completed: progress.completed,
+            total: progress.total,
             items,
             dropped,
         };

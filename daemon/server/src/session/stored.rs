@@ -82,7 +82,7 @@ pub(super) fn all<A: Into<B>, B>(values: impl IntoIterator<Item = A>) -> Vec<B> 
 both_ways!(ReviewMode = StoredMode { Review, Ask, Auto, Plan });
 both_ways!(EndReason = StoredEnd { Completed, NeedsInput, Cancelled, Failed, Limit, Interrupted });
 both_ways!(Panel = StoredPanel { Expanded, Collapsed, Hidden });
-both_ways!(ItemStatus = StoredStatus { Pending, InProgress, Completed });
+both_ways!(ItemStatus = StoredStatus { Pending, InProgress, Completed, Cancelled });
 both_ways!(
     ToolState =
         StoredCallState { Queued, AwaitingApproval, Running, Done, Failed, Declined, Cancelled }

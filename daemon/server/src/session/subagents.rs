@@ -11,7 +11,7 @@ use cairn_core::{
     ids::{CallId, SessionId, TurnId},
     marks,
     model::{ModelEvent, Usage as Tokens},
-    plan::Dialect,
+    plan::{Dialect, PlanProgress},
     prompt,
     review::{Origin, SubagentCall},
     sanitize::excerpt,
@@ -199,6 +199,7 @@ impl Sessions {
         match effect {
             Effect::Text { .. }
             | Effect::Thinking { .. }
+            | Effect::TextWasThinking
             | Effect::MessageDone { .. }
             | Effect::Shortened(_)
             | Effect::NoteAdded(_) => {}
@@ -282,11 +283,12 @@ impl Sessions {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         session.plan_stale = false;
         let plan = session.machine.plan_items();
+        let progress = PlanProgress::of(plan.iter().map(|item| item.status));
         let items = session.work.shown_all(&plan);
         let (rounds, tokens) = session.machine.turn_usage();
         let note = SubagentNotification {
-            completed: plan.iter().filter(|item| !item.is_open()).count() as u32,
-            total: items.len() as u32,
+            completed: progress.completed,
+            total: progress.total,
             items,
             rounds,
             usage: usage(tokens),

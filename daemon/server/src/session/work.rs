@@ -126,6 +126,7 @@ impl PlanWork {
                 Status::Pending => ItemStatus::Pending,
                 Status::InProgress => ItemStatus::InProgress,
                 Status::Completed => ItemStatus::Completed,
+                Status::Cancelled => ItemStatus::Cancelled,
             },
             blocked: item.blocked,
             blocked_by: item.blocked_by.clone(),

@@ -71,9 +71,13 @@ impl Call for GraphCall {
             TaskCall::Update(TaskChange { id: Some(task), status, .. }) => match status {
                 Some(Status::InProgress) => ToolLabel::StartTask { task: *task },
                 Some(Status::Completed) => ToolLabel::CompleteTask { task: *task },
-                Some(Status::Pending) | None => ToolLabel::UpdateTask { task: *task },
+                Some(Status::Pending | Status::Cancelled) | None => {
+                    ToolLabel::UpdateTask { task: *task }
+                }
             },
-            TaskCall::Update(TaskChange { id: None, .. }) => ToolLabel::UpdateTasks,
+            TaskCall::Update(TaskChange { id: None, .. }) | TaskCall::Replace(_) => {
+                ToolLabel::UpdateTasks
+            }
         }
     }
 
@@ -93,7 +97,7 @@ impl Call for GraphCall {
 impl GraphCall {
     async fn perform(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
         let list = self.list(&context).map_err(obstacle)?;
-        if let Some(task) = self.completing(&list).await? {
+        for task in self.completing(&list).await? {
             let verdict = ask_hooks(&context, HookEvent::TaskCompleted, task).await;
             if verdict.decision == HookDecision::Refuse {
                 return Err(ToolFailure::Tell(format!(
@@ -108,7 +112,7 @@ impl GraphCall {
         if let Some(damage) = damage(&contents) {
             content.add(&damage);
         }
-        if let Some(task) = outcome.created.and_then(|id| contents.graph.view(id)) {
+        for task in outcome.created.iter().filter_map(|id| contents.graph.view(*id)) {
             let verdict = ask_hooks(&context, HookEvent::TaskCreated, task).await;
             for message in verdict.messages {
                 content.frame("words of a hook", &message);
@@ -128,21 +132,21 @@ impl GraphCall {
         TaskList::new(state, &context.origin.session)
     }
 
-    /// The task this call is about to complete, as it will be.
-    async fn completing(&self, list: &TaskList) -> Result<Option<Value>, ToolFailure> {
+    /// The tasks this call is about to complete, as they will be.
+    async fn completing(&self, list: &TaskList) -> Result<Vec<Value>, ToolFailure> {
         match &self.request.call {
-            TaskCall::Update(TaskChange { status: Some(Status::Completed), .. }) => {}
+            TaskCall::Update(TaskChange { status: Some(Status::Completed), .. })
+            | TaskCall::Replace(_) => {}
             TaskCall::Update(_) | TaskCall::Create(_) | TaskCall::Get { .. } | TaskCall::List => {
-                return Ok(None);
+                return Ok(Vec::new());
             }
         }
         let (list, request) = (list.clone(), self.request.clone());
         blocking(move || {
             let mut contents = list.read()?;
-            Ok(contents
-                .graph
-                .apply(&request)
-                .map(|outcome| contents.graph.view(outcome.completed?)))
+            Ok(contents.graph.apply(&request).map(|outcome| {
+                outcome.completed.iter().filter_map(|id| contents.graph.view(*id)).collect()
+            }))
         })
         .await?
         .map_err(ToolFailure::tell)

@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 use super::table::{
     ACTIVE_FORM, ACTIVE_FORM_ALIASES, CONTENT_ALIASES, DialectWords, LIST_ALIASES, status_of,
 };
-use crate::plan::{Draft, DraftStatus, FaultKind, Faults, fault::kind_of, rules::MAX_ITEMS};
+use crate::{
+    json_text::unwrapped,
+    plan::{Draft, DraftStatus, FaultKind, Faults, fault::kind_of, rules::MAX_ITEMS},
+};
 
 /// A longer list is refused for its length alone: reading it would only multiply the faults.
 const READ_ITEMS: usize = 100;
@@ -15,9 +18,9 @@ const QUOTED_CHARS: usize = 40;
 
 pub(super) fn read(entry: &DialectWords, arguments: &Value) -> (Vec<Draft>, Faults) {
     let mut faults = Faults::new(entry.list);
-    let arguments = unwrap_text(arguments);
+    let arguments = unwrapped(arguments);
     let list = match arguments.as_ref() {
-        Value::Object(fields) => find_list(entry, fields).map(unwrap_text),
+        Value::Object(fields) => find_list(entry, fields).map(unwrapped),
         other => Some(Cow::Borrowed(other)),
     };
     // A list in a text may come with its field around it.
@@ -52,21 +55,10 @@ fn find_list<'a>(entry: &DialectWords, fields: &'a Map<String, Value>) -> Option
     own.or_else(|| LIST_ALIASES.iter().find_map(|alias| fields.get(*alias)))
 }
 
-/// Some models send JSON as a text.
-fn unwrap_text(value: &Value) -> Cow<'_, Value> {
-    match value {
-        Value::String(text) => match serde_json::from_str(text) {
-            Ok(inner @ (Value::Array(_) | Value::Object(_))) => Cow::Owned(inner),
-            Ok(_) | Err(_) => Cow::Borrowed(value),
-        },
-        _ => Cow::Borrowed(value),
-    }
-}
-
 fn read_item(entry: &DialectWords, item: &Value, index: usize, faults: &mut Faults) -> Draft {
     let mut draft =
         Draft { id: None, content: String::new(), active_form: None, status: DraftStatus::Pending };
-    let item = unwrap_text(item);
+    let item = unwrapped(item);
     let Value::Object(fields) = item.as_ref() else {
         faults.push(Some(index), None, wrong_type("an object", &item));
         return draft;

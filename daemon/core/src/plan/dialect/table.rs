@@ -121,7 +121,7 @@ pub(in crate::plan) fn status_of(word: &str) -> Option<DraftStatus> {
         "pending" | "todo" | "notstarted" => Some(DraftStatus::Pending),
         "inprogress" | "doing" => Some(DraftStatus::InProgress),
         "completed" | "complete" | "done" | "finished" => Some(DraftStatus::Completed),
-        "cancelled" | "canceled" => Some(DraftStatus::Cancelled),
+        "cancelled" | "canceled" | "deleted" => Some(DraftStatus::Cancelled),
         "blocked" => Some(DraftStatus::Blocked),
         _ => None,
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{GraphTask, TaskFaultKind, TaskFaults, guide};
 use crate::{
     model::ToolSpec,
-    plan::{DraftStatus, FaultKind, Status, dialect::status_of},
+    plan::{Draft, DraftStatus, FaultKind, ListDialect, Status, dialect::status_of},
 };
 
 const MAX_IDS: usize = 100;
@@ -32,9 +32,13 @@ pub struct TaskRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskCall {
     Create(NewTask),
-    Get { id: Option<u32> },
+    Get {
+        id: Option<u32>,
+    },
     Update(TaskChange),
     List,
+    /// The whole list, as the other planning tools send it.
+    Replace(Vec<Draft>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -99,9 +103,14 @@ impl TaskTool {
         }
     }
 
+    /// Reads a call. `TaskList` with a list is a call of another planning tool, which sends the whole
+    /// list.
     pub fn read(self, arguments: &Value) -> TaskRequest {
-        let known = self.fields().iter().map(|field| field.name).collect();
-        let mut fields = Fields::new(arguments, known);
+        if self == TaskTool::List && arguments.as_object().is_some_and(|it| !it.is_empty()) {
+            let (drafts, faults) = ListDialect::TodoWrite.checked(arguments);
+            return TaskRequest { call: TaskCall::Replace(drafts), faults: faults.into() };
+        }
+        let mut fields = Fields::new(arguments, self.fields());
         let call = match self {
             TaskTool::Create => TaskCall::Create(NewTask {
                 subject: fields.required_text("subject"),
@@ -150,7 +159,7 @@ impl TaskRequest {
     /// Returns true if the call changes the plan.
     pub fn writes(&self) -> bool {
         match self.call {
-            TaskCall::Create(_) | TaskCall::Update(_) => true,
+            TaskCall::Create(_) | TaskCall::Update(_) | TaskCall::Replace(_) => true,
             TaskCall::Get { .. } | TaskCall::List => false,
         }
     }
@@ -218,7 +227,7 @@ const ACTIVE_FORM: Field = Field::optional("activeForm", || {
 });
 const STATUS: Field = Field::optional(
     "status",
-    || json!({ "type": "string", "enum": ["pending", "in_progress", "completed"] }),
+    || json!({ "type": "string", "enum": ["pending", "in_progress", "completed", "cancelled"] }),
 );
 const OWNER: Field = Field::optional("owner", || {
     let about = "Who works on it; an empty text gives it up";
@@ -244,16 +253,18 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn new(arguments: &'a Value, known: Vec<&'static str>) -> Self {
+    fn new(arguments: &'a Value, known: &'static [Field]) -> Self {
         let mut faults = TaskFaults::default();
         let values = arguments.as_object();
         if values.is_none() {
             faults.push("", None, wrong_type("an object", arguments).into());
         }
         for name in values.into_iter().flat_map(Map::keys) {
-            if !known.contains(&name.as_str()) {
+            let is_known = |field: &Field| spellings(field.name).any(|known| known == name);
+            if !known.iter().any(is_known) {
                 let quoted: String = name.chars().take(QUOTED_CHARS).collect();
-                let kind = TaskFaultKind::UnknownField { known: known.clone() };
+                let known = known.iter().map(|field| field.name).collect();
+                let kind = TaskFaultKind::UnknownField { known };
                 faults.push(&quoted.escape_debug().to_string(), None, kind);
             }
         }
@@ -262,7 +273,8 @@ impl<'a> Fields<'a> {
 
     /// Some models write null for a missing field.
     fn get(&self, name: &str) -> Option<&'a Value> {
-        self.values?.get(name).filter(|value| !value.is_null())
+        let values = self.values?;
+        spellings(name).find_map(|name| values.get(name).filter(|value| !value.is_null()))
     }
 
     fn fault(&mut self, name: &str, kind: FaultKind) {
@@ -299,15 +311,10 @@ impl<'a> Fields<'a> {
 
     fn status(&mut self, name: &str) -> Option<Status> {
         let word = self.text(name)?;
-        let status = match status_of(&word) {
-            Some(DraftStatus::Pending) => Some(Status::Pending),
-            Some(DraftStatus::InProgress) => Some(Status::InProgress),
-            Some(DraftStatus::Completed) => Some(Status::Completed),
-            Some(DraftStatus::Blocked | DraftStatus::Cancelled) | None => None,
-        };
+        let status = status_of(&word).filter(|it| *it != DraftStatus::Blocked).map(Status::from);
         if status.is_none() {
             let given = word.chars().take(QUOTED_CHARS).collect();
-            let allowed = "pending, in_progress, completed".to_owned();
+            let allowed = "pending, in_progress, completed, cancelled".to_owned();
             self.fault(name, FaultKind::UnknownStatus { given, allowed });
         }
         status
@@ -349,6 +356,19 @@ impl<'a> Fields<'a> {
         }
         ids
     }
+}
+
+/// Names of a field: its own first, then those of other agents.
+fn spellings(name: &str) -> impl Iterator<Item = &str> {
+    let others: &[&str] = match name {
+        "taskId" => &["task_id", "id"],
+        "subject" => &["title", "content"],
+        "activeForm" => &["active_form"],
+        "addBlocks" => &["add_blocks", "blocks"],
+        "addBlockedBy" => &["add_blocked_by", "blockedBy", "blocked_by"],
+        _ => &[],
+    };
+    std::iter::once(name).chain(others.iter().copied())
 }
 
 const AN_ID: &str = "a task's number";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::plan::{FaultKind, Status};
+use crate::plan::{FaultKind, Faults, PlanFault, Status};
 
 /// Maximum number of listed faults; more are only counted, to limit the text for the model.
 const LISTED: usize = 40;
@@ -39,6 +39,18 @@ pub enum TaskFaultKind {
     AlreadyBegun { id: u32, status: Status },
     #[error("the list has {} tasks, and more are not kept", super::MAX_TASKS)]
     ListFull,
+}
+
+impl From<Faults> for TaskFaults {
+    fn from(faults: Faults) -> Self {
+        let field = |fault: &PlanFault| fault.field.unwrap_or_default().to_owned();
+        let all = faults.iter().map(|fault| TaskFault {
+            field: field(fault),
+            index: fault.index,
+            kind: fault.kind.clone().into(),
+        });
+        Self(all.collect())
+    }
 }
 
 impl TaskFaults {
@@ -90,10 +102,11 @@ fn numbered(ids: &[u32], between: &str) -> String {
     ids.iter().map(|id| format!("#{id}")).collect::<Vec<_>>().join(between)
 }
 
-fn in_words(status: Status) -> &'static str {
+pub(super) fn in_words(status: Status) -> &'static str {
     match status {
         Status::Pending => "pending",
         Status::InProgress => "in progress",
         Status::Completed => "completed",
+        Status::Cancelled => "cancelled",
     }
 }

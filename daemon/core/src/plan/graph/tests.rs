@@ -286,14 +286,14 @@ fn every_fault_of_a_call_is_named() {
         &[
             create("One"),
             update(json!({
-                "taskId": 7, "status": "failed", "owner": 1, "addBlocks": ["x", 9], "blockedBy": [2],
+                "taskId": 7, "status": "failed", "owner": 1, "addBlocks": ["x", 9], "waitsFor": [2],
                 "subject": "",
             })),
         ],
         expect![[r#"
             Nothing was changed, because of:
-            - blockedBy: there is no such field; the fields are taskId, subject, description, activeForm, status, owner, addBlocks, addBlockedBy, metadata
-            - status: "failed" is not a status; use pending, in_progress, completed
+            - waitsFor: there is no such field; the fields are taskId, subject, description, activeForm, status, owner, addBlocks, addBlockedBy, metadata
+            - status: "failed" is not a status; use pending, in_progress, completed, cancelled
             - owner: must be a string, not a number
             - addBlocks[0]: must be a task's number, not a string
             - taskId: there is no task #7
@@ -314,7 +314,7 @@ fn every_fault_of_a_call_is_named() {
 fn the_number_of_tasks_is_limited_and_ids_are_not_reused() {
     let mut graph = Graph::load([], 41);
     let (tool, arguments) = create("After the flood");
-    assert_eq!(graph.apply(&tool.read(&arguments)).expect("created").created, Some(42));
+    assert_eq!(graph.apply(&tool.read(&arguments)).expect("created").created, [42]);
     for _ in 1..MAX_TASKS {
         graph.apply(&tool.read(&arguments)).expect("created");
     }
@@ -467,7 +467,7 @@ proptest! {
             let request = tool.read(&arguments);
             match graph.apply(&request) {
                 Ok(outcome) => {
-                    if let Some(id) = outcome.created {
+                    for id in outcome.created {
                         prop_assert!(given.insert(id), "#{} was given twice", id);
                     }
                     prop_assert!(request.writes() || graph == before);

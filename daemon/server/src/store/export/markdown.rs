@@ -108,6 +108,7 @@ impl Markdown {
                 StoredStatus::Pending => ' ',
                 StoredStatus::InProgress => '>',
                 StoredStatus::Completed => 'x',
+                StoredStatus::Cancelled => '-',
             };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "[{mark}] {}", one_line(&item.content));

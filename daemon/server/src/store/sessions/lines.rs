@@ -277,6 +277,7 @@ pub enum StoredStatus {
     Pending,
     InProgress,
     Completed,
+    Cancelled,
 }
 
 /// File that was changed under a plan item.
