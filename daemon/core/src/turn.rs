@@ -89,6 +89,8 @@ struct Turn {
     retries: retry::Retries,
     /// Number of times that the model was asked to write shorter calls.
     splits: u32,
+    /// The newest answer had a call in its text.
+    called_in_text: bool,
     repeat: tools::Repeat,
     compaction: context::CompactionState,
     /// Number of items in the conversation when the running request was made.
@@ -124,6 +126,7 @@ impl Turn {
             usage: Usage::default(),
             retries: retry::Retries::default(),
             splits: 0,
+            called_in_text: false,
             repeat: tools::Repeat::default(),
             compaction: context::CompactionState::default(),
             asked_items: 0,

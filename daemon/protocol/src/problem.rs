@@ -194,6 +194,8 @@ problems! {
         ContextFull { reason: String }: Failed => NewTask,
         NotCompacted { reason: String }: Failed,
         RepeatedCall { tool: String }: Failed => Reply,
+        /// The model wrote its tool calls as text, so nothing was run. Since 1.4.
+        CallInText: Failed => ChooseModel,
         RoundLimit { limit: u32, setting: String }: Limit => ContinueTask,
         OutputLimit { setting: String }: Limit => ContinueTask,
         /// The daemon ended while the turn ran.

@@ -70,6 +70,7 @@ fn rubbish(wire: Wire, rubbish: &[u8]) -> Response {
 }
 
 fn table(wire: Wire) -> Vec<Fault> {
+    let written = "Now.\n<tool_call>\n{\"name\": \"bash\"}\n</tool_call>";
     use EndReason::{Completed, Failed, Limit};
     let good = || Response::reply(say("Done."));
     let cut_call = || {
@@ -213,6 +214,13 @@ fn table(wire: Wire) -> Vec<Fault> {
             "answered with nothing",
         ),
         row(
+            "a call in text, twice",
+            [written, written].map(|text| Response::reply(say(text))).into(),
+            0,
+            Failed,
+            "twice in a row, so nothing was run",
+        ),
+        row(
             "the same call again and again",
             ["c1", "c2", "c3", "c4", "c5", "c6"].map(again).into(),
             0,
@@ -236,6 +244,7 @@ fn code(name: &str) -> Option<&'static str> {
         "a refusal with a call" => "model_refused",
         "an end that nobody knows" => "unknown_stop",
         "a call cut at the limit, thrice" | "an answer cut at the limit" => "output_limit",
+        "a call in text, twice" => "call_in_text",
         "two empty answers" => "empty_answer",
         "the same call again and again" => "repeated_call",
         _ => return None,

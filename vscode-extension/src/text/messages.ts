@@ -104,6 +104,10 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   answer_cut: (args) => sentence(args.reason),
   answer_invalid: (args) => t("{reason} If it happens again, choose another model.", { reason: sentence(args.reason) }),
   empty_answer: () => t("The model answered with nothing."),
+  call_in_text: () =>
+    t(
+      "The model wrote its tool calls as text, twice in a row, so nothing was run. Usually the chat template of the model server is the cause: start the server with its support for tools (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice with a --tool-call-parser), or choose another model.",
+    ),
   unknown_stop: (args) => t("The model stopped for an unknown reason ({reason}). Nothing further was run.", args),
   model_crashed: (args) => t("{reason} The log has details.", { reason: sentence(args.reason) }),
   model_refused: () => t("The model refused to answer. Nothing was run. Change the task, or choose another model."),

@@ -41,6 +41,8 @@ pub enum EndCause {
     },
     /// A compaction that the user asked for failed.
     NotCompacted(String),
+    /// The model wrote a call into its answer, and again after it was asked not to.
+    CallInText,
     RoundLimit(u32),
     OutputLimit,
 }
@@ -59,6 +61,7 @@ impl From<EndCause> for End {
             | EndCause::ModelRefused
             | EndCause::UnknownStop(_)
             | EndCause::RepeatedCall(_)
+            | EndCause::CallInText
             | EndCause::ContextFull { .. }
             | EndCause::NotCompacted(_) => EndReason::Failed,
         };
@@ -93,6 +96,7 @@ impl fmt::Display for EndCause {
             EndCause::ModelRefused => f.write_str("The model refused to answer. Nothing was run. Say it differently, or choose another model."),
             EndCause::UnknownStop(reason) => write!(f, "The model stopped for a reason Cairn does not know ({reason}). Nothing further was run."),
             EndCause::RepeatedCall(tool) => write!(f, "Stopped: the model kept making the same call of {tool}. Reply with a hint on what to do differently."),
+            EndCause::CallInText => f.write_str("The model wrote its tool calls as text, twice in a row, so nothing was run. Usually the chat template of the model server is the cause: start the server with its support for tools (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice with a --tool-call-parser), or choose another model."),
             EndCause::ContextFull { message, compacted } => {
                 let message = message.trim_end_matches('.');
                 let tried = if *compacted { ", also after it was compacted" } else { "" };

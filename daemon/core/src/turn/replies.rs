@@ -50,6 +50,7 @@ impl Session {
                 turn.retries.succeeded();
                 turn.rounds += 1;
                 turn.tool_calls += calls.len() as u32;
+                turn.called_in_text = false;
                 let first = calls.front().map(|call| call.name.clone()).unwrap_or_default();
                 let batch = Batch::new(calls, &self.settings);
                 let is_loop = turn.repeat.is_loop(&batch);
@@ -62,6 +63,9 @@ impl Session {
             }
             Stop::EndTurn | Stop::ToolUse if text.trim().is_empty() => {
                 self.failed(empty_answer(), effects)
+            }
+            Stop::EndTurn | Stop::ToolUse if call_forms::is_written(&text) => {
+                self.call_as_text(reply.message, text, effects)
             }
             Stop::EndTurn | Stop::ToolUse => {
                 turn.retries.succeeded();
@@ -123,17 +127,39 @@ impl Session {
         turn.rounds += 1;
         if in_call && turn.splits < MOST_SPLITS && turn.rounds < self.settings.max_rounds {
             turn.splits += 1;
-            let note = Note::new(
-                NoteKind::Notice,
+            self.ask_again(
                 "Your last tool call was cut off at the output limit and was not run. Do the same in smaller steps: write less text in each call.",
+                effects,
             );
-            effects.push(Effect::NoteAdded(note.clone()));
-            self.conversation
-                .push(Item::User(UserMessage { notes: vec![note], ..UserMessage::default() }));
-            self.call_model(effects);
         } else {
             self.end(EndCause::OutputLimit, effects);
         }
+    }
+
+    /// Asks the model once to make its call with the API. A call in text never runs.
+    fn call_as_text(&mut self, message: AssistantMessage, text: String, effects: &mut Vec<Effect>) {
+        self.say(message, text, effects);
+        let Some(turn) = &mut self.turn else { return };
+        turn.retries.succeeded();
+        turn.rounds += 1;
+        if std::mem::replace(&mut turn.called_in_text, true) {
+            return self.end(EndCause::CallInText, effects);
+        }
+        if turn.rounds >= self.settings.max_rounds {
+            return self.end_at_limit(effects);
+        }
+        self.ask_again(
+            "Your last answer has a tool call written as text. It was not run. Make the call with the tools of this API, not as text in your answer. If you meant to show it, put it into a code fence.",
+            effects,
+        );
+    }
+
+    fn ask_again(&mut self, notice: &str, effects: &mut Vec<Effect>) {
+        let note = Note::new(NoteKind::Notice, notice);
+        effects.push(Effect::NoteAdded(note.clone()));
+        self.conversation
+            .push(Item::User(UserMessage { notes: vec![note], ..UserMessage::default() }));
+        self.call_model(effects);
     }
 
     /// Appends a message to the conversation. An empty one is not stored: providers refuse an empty

@@ -424,6 +424,29 @@ fn an_empty_answer_is_requested_again_once() {
 }
 
 #[test]
+fn a_call_in_text_never_runs_and_ends_the_turn_the_second_time() {
+    let written = "Now.\n<tool_call>\n{\"name\": \"bash\"}\n</tool_call>";
+    let mut test = TurnTest::start();
+    test.log();
+    test.reply(vec![text(written)], Stop::EndTurn);
+    // A proper call in between begins the count again.
+    test.reply(vec![call("a", "bash", json!({"command": "ls"}))], Stop::ToolUse);
+    test.input(Input::ToolDone { call_id: "a".into(), content: "b".into(), is_error: false });
+    test.log();
+    test.reply(vec![text(written)], Stop::EndTurn).check(expect![[r#"
+        spent
+        message done: Now.
+        note Notice: Your last answer has a tool call written as text. It was not
+        call model
+    "#]]);
+    test.reply(vec![text(written)], Stop::EndTurn).check(expect![[r#"
+        spent
+        message done: Now.
+        end Failed: The model wrote its tool calls as text, twice in a row, so n
+    "#]]);
+}
+
+#[test]
 fn a_call_cut_at_the_output_limit_never_runs() {
     let mut test = TurnTest::start();
     test.log();

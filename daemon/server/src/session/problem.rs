@@ -21,6 +21,7 @@ pub(super) fn of_end(cause: &EndCause, provider: &str) -> TurnProblem {
         EndCause::ModelRefused => TurnProblem::ModelRefused,
         EndCause::UnknownStop(reason) => TurnProblem::UnknownStop { reason: reason.clone() },
         EndCause::RepeatedCall(tool) => TurnProblem::RepeatedCall { tool: tool.clone() },
+        EndCause::CallInText => TurnProblem::CallInText,
         EndCause::ContextFull { message, .. } => {
             TurnProblem::ContextFull { reason: message.clone() }
         }
