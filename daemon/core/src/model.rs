@@ -24,6 +24,8 @@ pub enum ModelEvent {
     Text(String),
     /// Thinking shown dimmed, to append.
     Thinking(String),
+    /// All text of the answer so far was thinking: its first tag was missing.
+    TextWasThinking,
     /// The model began to write a call; its arguments are still streaming.
     CallStarted {
         id: CallId,
@@ -40,7 +42,10 @@ impl ModelEvent {
     pub fn text_bytes(&self) -> usize {
         match self {
             Self::Text(text) | Self::Thinking(text) => text.len(),
-            Self::CallStarted { .. } | Self::Finished(_) | Self::Failed(_) => 0,
+            Self::TextWasThinking
+            | Self::CallStarted { .. }
+            | Self::Finished(_)
+            | Self::Failed(_) => 0,
         }
     }
 }

@@ -158,6 +158,7 @@ fn check_reply(said: &[ModelEvent], reply: &Reply) {
 fn size_of(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::Text(text) | ModelEvent::Thinking(text) => text.len(),
+        ModelEvent::TextWasThinking => 0,
         ModelEvent::CallStarted { id, name } => id.len() + name.len(),
         ModelEvent::Finished(reply) => format!("{:?}", reply.message).len() / 2,
         ModelEvent::Failed(failure) => failure.message.len() + failure.advice.to_string().len(),

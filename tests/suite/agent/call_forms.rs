@@ -1,8 +1,8 @@
 //! Calls in the form of other agents' tools.
 
-use cairn_protocol::EndReason;
-use cairn_tests::model_server::{Wire, assert_append_only};
-use serde_json::json;
+use cairn_protocol::{EndReason, MessageRole, Notice};
+use cairn_tests::model_server::{Reply, Wire, assert_append_only};
+use serde_json::{Value, json};
 
 use crate::fixtures::*;
 
@@ -47,4 +47,74 @@ async fn a_tool_for_notebooks_is_answered_with_the_way_to_change_one() {
     let requests = test.finish().await;
     let told = result(requests.last().unwrap(), "c1");
     assert!(told.ends_with("change a cell's lines in it with edit_file."), "{told}");
+}
+
+/// Lists and objects as JSON texts, whole arguments as a text, one edit in place of a list.
+#[tokio::test]
+async fn arguments_of_another_type_with_one_meaning_are_taken() {
+    let (old, new) = ("a = 1\nb = 1\n", "a = 2\nb = 2\n");
+    let one = |from: &str, to: &str| json!({ "old_text": from, "new_text": to });
+    let edits = json!([one("a = 1", "a = 2"), one("b = 1", "b = 2")]);
+    let texts: Vec<String> = edits.as_array().unwrap().iter().map(ToString::to_string).collect();
+    let raw = "[{\"old_text\": \"a = 1\nb = 1\", \"new_text\": \"a = 2\nb = 2\"}]";
+    let with = |edits: Value| json!({ "path": "f", "edits": edits });
+    let twice = Value::from(with(edits.clone()).to_string()).to_string();
+    let forms = [
+        with(edits.to_string().into()).to_string(),
+        with(raw.into()).to_string(),
+        twice,
+        with(one("a = 1\nb = 1", "a = 2\nb = 2")).to_string(),
+        with(texts.into()).to_string(),
+        // A line break inside a string of the arguments themselves.
+        "{\"path\": \"f\", \"old_text\": \"a = 1\nb = 1\", \"new_text\": \"a = 2\nb = 2\"}"
+            .to_owned(),
+    ];
+    for form in forms {
+        let test = TestDaemon::open(Wire::OpenAi, &[("f", old)]).await;
+        let edit = Reply::text("").call_raw("c1", "edit_file", &form);
+        let end = test.play([edit, say("Done.")]).await;
+        assert_eq!(end.reason, EndReason::Completed, "{form}");
+        assert_eq!(test.editor.text(&test.uri("f")), new, "{form}");
+        assert_append_only(&test.finish().await);
+    }
+}
+
+/// A template's marks around the name of a tool.
+#[tokio::test]
+async fn a_name_with_marks_means_the_tool_and_goes_back_legally() {
+    for name in ["read_file<|channel|>commentary", "functions.read_file:0", "default_api:read_file"]
+    {
+        let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
+        let end = test.play([call("c1", name, json!({ "path": ["a"] })), say("Read.")]).await;
+        assert_eq!(end.reason, EndReason::Completed);
+        let requests = test.finish().await;
+        assert!(result(&requests[1], "c1").contains('x'), "{name}");
+        let sent = requests[1].json()["messages"][2]["tool_calls"][0]["function"]["name"].clone();
+        let sent = sent.as_str().unwrap();
+        assert!(sent.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)), "{sent}");
+    }
+}
+
+/// Thinking that the server leaves in the text, also without its first tag.
+#[tokio::test]
+async fn thinking_between_tags_is_shown_as_thinking_and_not_sent_back() {
+    for text in ["<think>shall I?</think>\n\nDone.", "shall I?\n</think>\n\nDone."] {
+        let test = TestDaemon::open(Wire::OpenAi, &[]).await;
+        let end = test.play([say(text)]).await;
+        assert_eq!((end.reason, end.summary.as_str()), (EndReason::Completed, "Done."));
+        let notices = test.editor.notices();
+        let said: Vec<(MessageRole, &str)> = notices
+            .iter()
+            .filter_map(|notice| match notice {
+                Notice::Message(said) => Some((said.role, said.text.as_deref()?.trim())),
+                _ => None,
+            })
+            .filter(|(role, _)| *role != MessageRole::User && *role != MessageRole::Reminder)
+            .collect();
+        assert_eq!(said, [(MessageRole::Thinking, "shall I?"), (MessageRole::Assistant, "Done.")]);
+        test.play_on(&end.session_id, [say("Again.")]).await;
+        let requests = test.finish().await;
+        let second = requests.last().unwrap().json().to_string();
+        assert!(second.contains("Done.") && !second.contains("shall I"), "{second}");
+    }
 }

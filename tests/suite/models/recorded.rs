@@ -57,6 +57,7 @@ fn shown(events: &[ModelEvent]) -> String {
     for event in events {
         match event {
             ModelEvent::Text(text) | ModelEvent::Thinking(text) => streamed.push_str(text),
+            ModelEvent::TextWasThinking => streamed.push_str("<all that was thinking>"),
             ModelEvent::CallStarted { name, .. } => streamed.push_str(&format!("<{name}>")),
             ModelEvent::Failed(failure) => end = format!("{:?}", failure.kind),
             ModelEvent::Finished(reply) => {

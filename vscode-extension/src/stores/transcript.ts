@@ -31,7 +31,7 @@ export type Entry = Place &
     | {
         readonly kind: "message";
         readonly id: string;
-        readonly role: MessageRole;
+        role: MessageRole;
         text: string;
         incomplete: boolean;
         ended: boolean;
@@ -155,6 +155,7 @@ export class TranscriptStore {
     const place = { session: next.sessionId, turn: next.turnId };
     const ended = next.text !== undefined;
     if (last?.kind === "message") {
+      last.role = next.role;
       last.text = next.text ?? last.text + next.delta;
       last.incomplete = next.incomplete;
       last.ended = ended;

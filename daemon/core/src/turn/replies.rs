@@ -16,13 +16,20 @@ impl Session {
             return;
         }
         match event {
-            ModelEvent::Text(_) | ModelEvent::Thinking(_) | ModelEvent::CallStarted { .. }
+            ModelEvent::Text(_)
+            | ModelEvent::Thinking(_)
+            | ModelEvent::TextWasThinking
+            | ModelEvent::CallStarted { .. }
                 if compacting => {}
             ModelEvent::Text(delta) => {
                 text.push_str(&delta);
                 effects.push(Effect::Text { delta });
             }
             ModelEvent::Thinking(delta) => effects.push(Effect::Thinking { delta }),
+            ModelEvent::TextWasThinking => {
+                text.clear();
+                effects.push(Effect::TextWasThinking);
+            }
             ModelEvent::CallStarted { id, name } => {
                 effects.push(Effect::CallAnnounced { id, name })
             }

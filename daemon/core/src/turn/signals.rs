@@ -119,6 +119,8 @@ pub enum Effect {
     Thinking {
         delta: String,
     },
+    /// All text of the streaming message was thinking.
+    TextWasThinking,
     /// The message that streamed is complete and part of the conversation.
     MessageDone {
         text: String,

@@ -153,6 +153,7 @@ fn describe(effect: &Effect) -> String {
         Effect::CallAnnounced { name, .. } => format!("announce {name}"),
         Effect::Text { delta } => format!("text {delta:?}"),
         Effect::Thinking { delta } => format!("thinking {delta:?}"),
+        Effect::TextWasThinking => "the text was thinking".to_owned(),
         Effect::MessageDone { text } => format!("message done: {}", short(text)),
         Effect::MessageDropped { reason } => format!("message dropped: {reason}"),
         Effect::CallsDropped => "calls dropped".into(),

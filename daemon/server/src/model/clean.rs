@@ -25,6 +25,11 @@ impl Cleaner {
         match event {
             ModelEvent::Text(piece) => text(self.text.push(redactor, &piece)),
             ModelEvent::Thinking(piece) => thinking(self.thinking.push(redactor, &piece)),
+            ModelEvent::TextWasThinking => {
+                let mut events = text(self.text.end(redactor));
+                events.push(ModelEvent::TextWasThinking);
+                events
+            }
             ModelEvent::CallStarted { id, name } => vec![ModelEvent::CallStarted {
                 id: redactor.text(&id).into_owned().into(),
                 name: redactor.text(&name).into_owned(),

@@ -41,9 +41,9 @@ pub trait Decoder: Send + 'static {
     /// True once the message is complete and only trailing data such as usage may follow.
     fn settled(&self) -> bool;
 
-    /// Last event of a stream that ends before its format ended it.
-    fn cut_off(&mut self) -> ModelEvent {
-        ModelEvent::Failed(stream_cut("the stream ended early"))
+    /// Appends the last events of a stream that ends before its format ended it.
+    fn cut_off(&mut self, out: &mut Vec<ModelEvent>) {
+        out.push(ModelEvent::Failed(stream_cut("the stream ended early")));
     }
 
     /// Returns the model events of one event; none after a `Finished` or `Failed`.
@@ -59,12 +59,13 @@ pub trait Decoder: Send + 'static {
         out
     }
 
-    /// Ends the stream. Returns `Finished` or `Failed` unless one was returned before.
+    /// Ends the stream. The last event is `Finished` or `Failed` unless one was returned before.
     fn end(&mut self) -> Vec<ModelEvent> {
-        match std::mem::replace(self.ended(), true) {
-            true => Vec::new(),
-            false => vec![self.cut_off()],
+        let mut out = Vec::new();
+        if !std::mem::replace(self.ended(), true) {
+            self.cut_off(&mut out);
         }
+        out
     }
 }
 

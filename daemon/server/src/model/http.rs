@@ -377,7 +377,10 @@ async fn forward(
         let over = match event {
             ModelEvent::Failed(failure) => return Err(failure),
             ModelEvent::Finished(_) => true,
-            ModelEvent::Text(_) | ModelEvent::Thinking(_) | ModelEvent::CallStarted { .. } => false,
+            ModelEvent::Text(_)
+            | ModelEvent::Thinking(_)
+            | ModelEvent::TextWasThinking
+            | ModelEvent::CallStarted { .. } => false,
         };
         if events.send(event).await.is_err() || over {
             return Ok(Flow::Over);

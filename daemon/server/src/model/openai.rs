@@ -8,6 +8,7 @@
 //! or with any other, calls do not run.
 
 mod decoder;
+mod tags;
 
 use std::sync::Arc;
 

@@ -113,6 +113,7 @@ fn shown(event: &ModelEvent) -> String {
     match event {
         ModelEvent::Text(text) => format!("text {text:?}"),
         ModelEvent::Thinking(text) => format!("thinking {text:?}"),
+        ModelEvent::TextWasThinking => "the text was thinking".to_owned(),
         ModelEvent::CallStarted { id, name } => format!("call {id} {name}"),
         ModelEvent::Finished(reply) => {
             let blocks: Vec<String> = reply.message.blocks.iter().map(shown_block).collect();

@@ -160,6 +160,7 @@ impl Sessions {
             }
             Effect::Text { delta } => self.stream(session_id, MessageRole::Assistant, &delta),
             Effect::Thinking { delta } => self.stream(session_id, MessageRole::Thinking, &delta),
+            Effect::TextWasThinking => self.text_was_thinking(session_id),
             Effect::MessageDone { text } => self.end_stream(session_id, turn_id, Some(text)),
             Effect::MessageDropped { .. } => {
                 self.end_stream(session_id, turn_id, None);

@@ -313,6 +313,14 @@ impl Sessions {
         })
     }
 
+    /// Makes the streaming message one of thinking. The next text begins another.
+    pub(super) fn text_was_thinking(&mut self, session_id: &SessionId) {
+        let session = self.entries.get_mut(session_id);
+        if let Some(stream) = session.and_then(|session| session.stream.as_mut()) {
+            stream.role = MessageRole::Thinking;
+        }
+    }
+
     /// Ends the streaming message. `None`: its text is not part of the conversation. The final text
     /// is published in the parts in which it streamed: reasoning between two texts separates them.
     pub(super) fn end_stream(

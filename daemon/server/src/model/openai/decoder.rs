@@ -13,6 +13,7 @@ use super::super::{
     failure,
     sse::SseEvent,
 };
+use super::tags::{Part, Splitter};
 
 /// Decoder of one answer.
 #[derive(Debug)]
@@ -21,7 +22,15 @@ pub struct ChatDecoder {
     any_chunk: bool,
     ended: bool,
     reasoning: String,
+    /// Thinking between tags in the text. It is not returned.
+    tagged: String,
     text: String,
+    splitter: Splitter,
+    /// Origin of the server.
+    server: String,
+    /// Name of the member that holds the reasoning.
+    reasoning_name: &'static str,
+    unknown: Unknown,
     calls: Vec<OpenCall>,
     finish: Option<String>,
     refused: bool,
@@ -55,7 +64,12 @@ impl ChatDecoder {
             any_chunk: false,
             ended: false,
             reasoning: String::new(),
+            tagged: String::new(),
             text: String::new(),
+            splitter: Splitter::default(),
+            server: String::new(),
+            reasoning_name: "",
+            unknown: Unknown::default(),
             calls: Vec::new(),
             finish: None,
             refused: false,
@@ -63,15 +77,24 @@ impl ChatDecoder {
         }
     }
 
+    /// Sets the origin of the server, which gets back what it sent.
+    #[must_use]
+    pub fn of_server(self, origin: &str) -> Self {
+        Self { server: origin.to_owned(), ..self }
+    }
+
     fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
         let text = |name: &str| delta[name].as_str().filter(|text| !text.is_empty());
-        if let Some(piece) = text("reasoning_content").or_else(|| text("reasoning")) {
+        let reasoning = REASONING.iter().find_map(|name| Some((*name, text(name)?)));
+        if let Some((name, piece)) = reasoning {
+            self.reasoning_name = name;
             self.reasoning.push_str(piece);
             out.push(ModelEvent::Thinking(piece.to_owned()));
         }
+        self.unknown.take(delta, &DELTA, None)?;
         if let Some(piece) = text("content") {
-            self.text.push_str(piece);
-            out.push(ModelEvent::Text(piece.to_owned()));
+            let parts = self.splitter.push(piece);
+            self.take_parts(parts, out);
         }
         if let Some(piece) = text("refusal") {
             self.refused = true;
@@ -79,12 +102,45 @@ impl ChatDecoder {
             out.push(ModelEvent::Text(piece.to_owned()));
         }
         for wire in delta["tool_calls"].as_array().into_iter().flatten() {
-            self.call_piece(&Piece::read(wire), out)?;
+            let id = self.call_piece(&Piece::read(wire), out)?;
+            self.unknown.take(wire, &CALL, Some(&id))?;
         }
         Ok(())
     }
 
-    fn call_piece(&mut self, piece: &Piece<'_>, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
+    fn take_parts(&mut self, parts: Vec<Part>, out: &mut Vec<ModelEvent>) {
+        for part in parts {
+            out.push(match part {
+                Part::Text(piece) => {
+                    self.text.push_str(&piece);
+                    ModelEvent::Text(piece)
+                }
+                Part::Thinking(piece) => {
+                    self.tagged.push_str(&piece);
+                    ModelEvent::Thinking(piece)
+                }
+                Part::TextWasThinking => {
+                    self.tagged.push_str(&std::mem::take(&mut self.text));
+                    ModelEvent::TextWasThinking
+                }
+            });
+        }
+    }
+
+    /// Last events of an answer.
+    fn finish(&mut self, out: &mut Vec<ModelEvent>) {
+        let parts = self.splitter.end();
+        self.take_parts(parts, out);
+        let reply = self.reply();
+        out.push(ModelEvent::Finished(reply));
+    }
+
+    /// Returns the id of the call that the piece belongs to.
+    fn call_piece(
+        &mut self,
+        piece: &Piece<'_>,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<CallId, Failure> {
         let known = match (piece.id, piece.index) {
             (_, Some(index)) => self.calls.iter().rposition(|call| call.index == Some(index)),
             (Some(id), None) => {
@@ -142,6 +198,10 @@ impl ChatDecoder {
             let text = std::mem::take(&mut self.reasoning);
             blocks.push(Block::Thinking { text, signature: None });
         }
+        if !self.tagged.is_empty() {
+            let text = std::mem::take(&mut self.tagged);
+            blocks.push(Block::Thinking { text, signature: None });
+        }
         if !self.text.is_empty() {
             blocks.push(Block::Text(std::mem::take(&mut self.text)));
         }
@@ -181,7 +241,7 @@ impl Decoder for ChatDecoder {
             if self.finish.is_none() && !self.calls.is_empty() {
                 return Err(protocol("tool calls without a finish reason"));
             }
-            out.push(ModelEvent::Finished(self.reply()));
+            self.finish(out);
             return Ok(());
         }
         let data: Value = serde_json::from_str(&event.data)
@@ -221,10 +281,10 @@ impl Decoder for ChatDecoder {
         &mut self.ended
     }
 
-    fn cut_off(&mut self) -> ModelEvent {
+    fn cut_off(&mut self, out: &mut Vec<ModelEvent>) {
         match self.finish {
-            Some(_) => ModelEvent::Finished(self.reply()),
-            None => ModelEvent::Failed(stream_cut("the stream ended early")),
+            Some(_) => self.finish(out),
+            None => out.push(ModelEvent::Failed(stream_cut("the stream ended early"))),
         }
     }
 
