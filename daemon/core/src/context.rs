@@ -355,6 +355,9 @@ fn block_tokens(block: &Block) -> u64 {
     AROUND
         + match block {
             Block::Text(text) | Block::RedactedThinking(text) => text_tokens(text),
+            Block::Returned { message, calls, .. } => {
+                text_tokens(&message.to_string()) + text_tokens(&calls.to_string())
+            }
             Block::Thinking { text, signature } => {
                 text_tokens(text) + signature.as_deref().map_or(0, text_tokens)
             }

@@ -96,6 +96,18 @@ pub enum Block {
         summary: Vec<String>,
         sealed: String,
     },
+    /// Members of the answer for which Cairn has no use. Sent back to the server that sent them, and to
+    /// no other.
+    Returned {
+        /// Origin of the server.
+        server: String,
+        /// Name of the member that held the thinking; empty if none did.
+        thinking: String,
+        /// Members of the message, an object.
+        message: Value,
+        /// Members of its calls by their ids, an object of objects.
+        calls: Value,
+    },
     ToolCall(ToolCall),
 }
 
@@ -167,7 +179,8 @@ impl AssistantMessage {
             Block::Text(_)
             | Block::Thinking { .. }
             | Block::RedactedThinking(_)
-            | Block::Reasoning { .. } => None,
+            | Block::Reasoning { .. }
+            | Block::Returned { .. } => None,
         })
     }
 

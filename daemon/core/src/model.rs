@@ -245,6 +245,8 @@ pub enum FailureKind {
     Auth,
     /// 400, 404, 422: the server refuses this request; sending it again cannot help.
     Rejected,
+    /// 400, 422: the server refuses the form of the request, and the next one has another form.
+    Adapted,
     /// The conversation no longer fits the model.
     ContextOverflow,
     /// No model can be used: nothing configured, or a replay script is wrong.
@@ -257,7 +259,7 @@ impl FailureKind {
         match self {
             FailureKind::Auth => Advice::CheckKey,
             FailureKind::Connect => Advice::CheckNetwork,
-            FailureKind::Rejected => Advice::CheckAccount,
+            FailureKind::Rejected | FailureKind::Adapted => Advice::CheckAccount,
             FailureKind::ContextOverflow => Advice::ShortenContext,
             FailureKind::Unusable => Advice::CheckModelSettings,
             FailureKind::Timeout
@@ -278,6 +280,7 @@ impl FailureKind {
             | FailureKind::Protocol => true,
             FailureKind::Auth
             | FailureKind::Rejected
+            | FailureKind::Adapted
             | FailureKind::ContextOverflow
             | FailureKind::Unusable => false,
         }

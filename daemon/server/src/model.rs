@@ -9,6 +9,7 @@ pub mod encoding;
 mod failure;
 pub mod history;
 pub mod http;
+pub mod manners;
 #[cfg(test)]
 mod marks_tests;
 pub mod openai;
@@ -37,8 +38,15 @@ pub trait Provider: Send + Sync + 'static {
     /// Appends one item to the encoded conversation.
     ///
     /// The bytes depend only on this item and the previous one, and on whether `out` is empty, for
-    /// the separating comma. So a conversation is encoded once and its bytes never change.
+    /// the separating comma, within a revision. So a conversation is encoded once and its bytes never
+    /// change.
     fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>);
+
+    /// Number of changes of the encoding so far. A conversation that was encoded before the newest is
+    /// encoded again.
+    fn revision(&self) -> usize {
+        0
+    }
 
     /// True if the format has images. Whether the model behind it sees them is not known.
     fn reads_images(&self) -> bool {

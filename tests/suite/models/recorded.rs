@@ -76,6 +76,9 @@ fn block(block: &Block) -> String {
         Block::Text(text) => format!("text[{}]", text.len()),
         Block::Thinking { text, signature } => format!("thinking[{}] {signature:?}", text.len()),
         Block::RedactedThinking(_) => "redacted".to_owned(),
+        Block::Returned { thinking, message, calls, .. } => {
+            format!("returned({thinking} {message} {calls})")
+        }
         Block::Reasoning { id, summary, sealed } => {
             format!("reasoning[{}] {summary:?} {}", id.len(), sealed.len())
         }
@@ -95,7 +98,10 @@ fn each_recording_decodes_to_its_expected_events() {
     expect![[r#"
         aimock-anthropic-parallel-tools: "Let me look.<read_file><bash>" => ToolUse [0, 0, 0] text[12] read_file{"path":"a.rs"} bash{"command":"ls"}
         aimock-anthropic-thinking-signature: "Let me reason about it.Answer." => EndTurn [0, 0, 0] thinking[23] Some("aimock-placeholder-signature") text[7]
-        aimock-openai-reasoning_content: "Let me reason about it.Answer." => EndTurn [2, 0, 2] thinking[23] None text[7]
+        aimock-openai-reasoning_content: "Let me reason about it.Answer." => EndTurn [2, 0, 2] thinking[23] None text[7] returned(reasoning_content {} {})
+        handmade-openai-deepseek-reasoning_content: "Both files at once.I look.<read_file><read_file>" => ToolUse [80, 0, 40] thinking[19] None text[7] read_file{"path":"a"} read_file{"path":"b"} returned(reasoning_content {} {})
+        handmade-openai-gemini-thought_signature: "I look.<read_file><read_file>" => ToolUse [70, 0, 30] text[7] read_file{"path":"a"} read_file{"path":"b"} returned( {"extra_content":{"google":{"thought_signature":"c2lnbmVkIHRleHQ="}}} {"function-call-1":{"extra_content":{"google":{"thought_signature":"c2lnbmVkIGNhbGw="}}}})
+        handmade-openai-kimi-reasoning_content: "The file first.I look.<read_file>" => ToolUse [90, 0, 24] thinking[15] None text[7] read_file{"path":"a.rs"} returned(reasoning_content {} {})
         handmade-responses-reasoning-parallel: "Two files — both at once.I look.<read_file><read_file>" => ToolUse [90, 64, 41] reasoning[4] ["Two files — both at once."] 16 text[7] read_file{"path":"a"} read_file{"path":"b"}
         litellm-anthropic-parallel-tools: "Let me look.<read_file><bash>" => ToolUse [11, 4, 22] text[12] read_file{"path":"a.rs"} bash{"command":"ls"}
         litellm-openai-from-llamacpp-messages-toolcall: "<read_file>" => ToolUse [73, 0, 20] read_file{"path":"src/main.jsx"}

@@ -47,6 +47,7 @@ fn may_be_due_to_images(failure: &Failure) -> bool {
         | FailureKind::StreamCut
         | FailureKind::Protocol
         | FailureKind::Auth
+        | FailureKind::Adapted
         | FailureKind::ContextOverflow
         | FailureKind::Unusable => false,
     }

@@ -192,6 +192,10 @@ impl Session {
             effects.push(Effect::MessageDropped { reason: failure.message });
             return self.call_model(effects);
         }
+        if failure.kind == FailureKind::Adapted {
+            effects.push(Effect::MessageDropped { reason: failure.message });
+            return self.call_model(effects);
+        }
         let Some(turn) = &mut self.turn else { return };
         effects.push(Effect::MessageDropped { reason: failure.message.clone() });
         match turn.retries.next(&failure) {
@@ -228,6 +232,7 @@ fn without_calls(message: AssistantMessage) -> AssistantMessage {
             Block::Thinking { .. }
             | Block::RedactedThinking(_)
             | Block::Reasoning { .. }
+            | Block::Returned { .. }
             | Block::ToolCall(_) => false,
         })
         .collect();

@@ -52,6 +52,7 @@ impl Retries {
             | FailureKind::Server => true,
             FailureKind::Auth
             | FailureKind::Rejected
+            | FailureKind::Adapted
             | FailureKind::ContextOverflow
             | FailureKind::Unusable => false,
         };

@@ -139,7 +139,7 @@ impl Provider for Anthropic {
         }
         let decoder = MessagesDecoder::new(call_id_prefix(), request.messages);
         let endpoint = Arc::clone(&self.endpoint);
-        Box::pin(endpoint.exchange(KeyHeader::XApiKey, headers, body, decoder, events))
+        Box::pin(endpoint.exchange(KeyHeader::XApiKey, headers, body, decoder, |_| false, events))
     }
 }
 
@@ -178,8 +178,8 @@ fn assistant_blocks(message: &AssistantMessage) -> Vec<Value> {
             Block::Thinking { text, signature: Some(signature) } if !signature.is_empty() => {
                 blocks.push(json!({ "type": "thinking", "thinking": text, "signature": signature }))
             }
-            // `Reasoning` comes from another provider.
-            Block::Thinking { .. } | Block::Reasoning { .. } => {}
+            // The others come from other providers.
+            Block::Thinking { .. } | Block::Reasoning { .. } | Block::Returned { .. } => {}
             Block::RedactedThinking(data) => {
                 blocks.push(json!({ "type": "redacted_thinking", "data": data }));
             }

@@ -24,6 +24,7 @@ use super::{
     Provider,
     anthropic::{self, Anthropic, AnthropicConfig},
     http::BaseUrl,
+    manners::KnownServers,
     openai::{self, OpenAi, OpenAiConfig},
     problem,
     replay::ReplayProvider,
@@ -85,7 +86,12 @@ const OLLAMA_PORT: &str = ":11434";
 /// speak; Anthropic's key is never sent there. Without a base URL the order is: Anthropic with a
 /// key, OpenAI with a key or a base URL from the environment, the replay script of the settings.
 /// Without any of them there is no provider.
-pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) -> Choice {
+pub fn choose(
+    settings: &ModelSettings,
+    keys: &Keys,
+    environment: &Environment,
+    servers: &KnownServers,
+) -> Choice {
     let anthropic = anthropic_candidate(settings, keys, environment);
     let openai = openai_candidate(settings, keys, environment);
     let wanted = match settings.provider {
@@ -130,7 +136,9 @@ pub fn choose(settings: &ModelSettings, keys: &Keys, environment: &Environment) 
             }
         },
         ProviderChoice::OpenAi => match openai {
-            Ok(config) => ("openai", config.model.clone(), openai_provider(settings.api, config)),
+            Ok(config) => {
+                ("openai", config.model.clone(), openai_provider(settings.api, config, servers))
+            }
             Err(failure) => ("openai", name_or(settings, OPENAI_MODELS[0]), unusable(failure)),
         },
         ProviderChoice::Replay => {
@@ -281,13 +289,21 @@ fn origins(settings: &ModelSettings, environment: &Environment) -> [String; 2] {
 }
 
 /// Provider for a server with one of OpenAI's formats.
-fn openai_provider(api: ApiChoice, config: OpenAiConfig) -> Arc<dyn Provider> {
+fn openai_provider(
+    api: ApiChoice,
+    config: OpenAiConfig,
+    servers: &KnownServers,
+) -> Arc<dyn Provider> {
     let is_responses = match api {
         ApiChoice::Auto => openai::is_official(&config.base_url),
         ApiChoice::Chat => false,
         ApiChoice::Responses => true,
     };
-    if is_responses { Arc::new(Responses::new(config)) } else { Arc::new(OpenAi::new(config)) }
+    if is_responses {
+        return Arc::new(Responses::new(config));
+    }
+    let known = servers.of(config.base_url.origin());
+    Arc::new(OpenAi::new(config).knowing(known))
 }
 
 /// Replay provider with the name of its script.

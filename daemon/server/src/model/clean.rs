@@ -84,6 +84,11 @@ fn reply(redactor: &Redactor, reply: &mut Reply) {
             }
             // Encrypted data is opaque to everybody but the provider.
             Block::RedactedThinking(_) => {}
+            Block::Returned { server: _, thinking, message, calls } => {
+                redactor.string(thinking);
+                redactor.json(message);
+                redactor.json(calls);
+            }
             Block::Reasoning { id: _, summary, sealed: _ } => {
                 summary.iter_mut().for_each(|part| redactor.string(part));
             }

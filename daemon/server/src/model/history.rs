@@ -12,6 +12,8 @@ use crate::secrets;
 #[derive(Debug, Default)]
 pub struct History {
     epoch: Epoch,
+    /// Revision of the provider's encoding.
+    revision: usize,
     bytes: Bytes,
     items: usize,
     copied: usize,
@@ -20,8 +22,10 @@ pub struct History {
 impl History {
     /// Encodes the new items and returns the conversation as it is sent now.
     pub fn catch_up(&mut self, provider: &dyn Provider, session: &Session) -> Bytes {
-        if self.epoch != session.epoch() {
+        let revision = provider.revision();
+        if self.epoch != session.epoch() || self.revision != revision {
             self.epoch = session.epoch();
+            self.revision = revision;
             self.bytes = Bytes::new();
             self.items = self.epoch.start;
         }

@@ -97,17 +97,22 @@ impl Endpoint {
     }
 
     /// Sends the body and passes on the events of the decoder. Reports exactly one `Finished` or
-    /// `Failed`, unless the receiver was dropped.
+    /// `Failed`, unless the receiver was dropped. `adapts`: the next request has another form because of
+    /// this refusal.
     pub(super) async fn exchange(
         self: Arc<Self>,
         key_header: KeyHeader,
         headers: HeaderMap,
         body: Vec<Bytes>,
         decoder: impl Decoder,
+        adapts: impl FnOnce(&Failure) -> bool,
         events: mpsc::Sender<ModelEvent>,
     ) {
         let outcome = match self.send(key_header, headers, body).await {
             Ok(response) => self.read(response, decoder, &events).await,
+            Err(failure) if adapts(&failure) => {
+                Err(Failure { kind: FailureKind::Adapted, ..failure })
+            }
             Err(failure) => Err(failure),
         };
         if let Err(failure) = outcome {

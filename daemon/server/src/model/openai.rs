@@ -30,6 +30,7 @@ use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
+    manners::{self, KnownServer, Lesson},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.openai.com/v1";
@@ -73,13 +74,13 @@ impl OpenAiConfig {
 pub struct OpenAi {
     model: String,
     tool_choice: ToolChoice,
-    /// Name of the field. OpenAI refuses the old name for newer models; other servers may not know
-    /// the new one.
-    max_tokens_field: &'static str,
-    /// True for DeepSeek, which refuses a conversation without its reasoning. Others refuse it with
-    /// reasoning.
-    returns_reasoning: bool,
+    /// Names of the field, the one to try first. OpenAI refuses the old name for newer models; other
+    /// servers may not know the new one.
+    max_tokens_fields: [&'static str; 2],
     turns: Turns,
+    /// Origin of the server, which gets back what it sent.
+    origin: String,
+    known: KnownServer,
     endpoint: Arc<Endpoint>,
 }
 
@@ -87,15 +88,17 @@ impl OpenAi {
     pub fn new(config: OpenAiConfig) -> Self {
         let OpenAiConfig { base_url, model, key, patience, tool_choice } = config;
         let path = path(&base_url, "chat/completions");
-        let max_tokens_field =
-            if is_official(&base_url) { "max_completion_tokens" } else { "max_tokens" };
-        let returns_reasoning = model.to_ascii_lowercase().contains("deepseek");
+        let mut max_tokens_fields = ["max_tokens", "max_completion_tokens"];
+        if is_official(&base_url) {
+            max_tokens_fields.reverse();
+        }
         // DeepSeek accepts neighbours, and may refuse an inserted answer without reasoning.
-        let free = is_official(&base_url) || returns_reasoning;
+        let free = is_official(&base_url) || model.to_ascii_lowercase().contains("deepseek");
         Self {
             tool_choice,
-            max_tokens_field,
-            returns_reasoning,
+            max_tokens_fields,
+            origin: base_url.origin(),
+            known: KnownServer::default(),
             turns: Turns::of(free, base_url.is_loopback(), &model),
             endpoint: Arc::new(Endpoint::new(&base_url, &path, key, patience)),
             model,
@@ -106,11 +109,14 @@ impl OpenAi {
         let mut head = json!({
             "model": self.model,
             "stream": true,
-            "stream_options": { "include_usage": true },
         });
+        if !self.known.knows(Lesson::NoStreamOptions) {
+            head["stream_options"] = json!({ "include_usage": true });
+        }
         // No default: the window of the user's own server may be smaller.
         if let Some(limit) = request.max_tokens {
-            head[self.max_tokens_field] = limit.into();
+            let field = usize::from(self.known.knows(Lesson::OtherLimitName));
+            head[self.max_tokens_fields[field]] = limit.into();
         }
         if !request.tools.is_empty() {
             match self.tool_choice {
@@ -127,18 +133,119 @@ impl OpenAi {
     }
 }
 
+impl OpenAi {
+    /// Sets what was learned about the server.
+    #[must_use]
+    pub fn knowing(self, known: KnownServer) -> Self {
+        Self { known, ..self }
+    }
+
+    fn turns(&self) -> Turns {
+        if self.known.knows(Lesson::StrictTurns) { Turns::Strict } else { self.turns }
+    }
+
+    /// Message as the API takes it; `None` for an empty one, which the API rejects.
+    fn assistant(&self, message: &AssistantMessage) -> Option<Value> {
+        let returned = Returned::to(self, message);
+        let calls: Vec<Value> =
+            message.tool_calls().map(|call| self.call(call, &returned)).collect();
+        let text = message.text();
+        let text = (!text.trim().is_empty()).then_some(text);
+        if text.is_none() && calls.is_empty() {
+            return None;
+        }
+        let mut wire = json!({ "role": "assistant", "content": text });
+        if let Some((name, thinking)) = returned.thinking(self, !calls.is_empty()) {
+            wire[name] = thinking.into();
+        }
+        add_new(&mut wire, returned.message);
+        if !calls.is_empty() {
+            wire["tool_calls"] = calls.into();
+        }
+        Some(wire)
+    }
+
+    fn call(&self, ToolCall { id, name, arguments }: &ToolCall, returned: &Returned<'_>) -> Value {
+        let mut wire = json!({
+            "id": IdRule::CHAT.fit(id),
+            "type": "function",
+            "function": {
+                "name": encoding::wire_name(name),
+                "arguments": encoding::wire_arguments(arguments).to_string(),
+            },
+        });
+        add_new(&mut wire, returned.calls.and_then(|calls| calls.get(&**id)));
+        if self.known.knows(Lesson::SignedCalls) {
+            // The value that Google documents for calls of other models.
+            let signature = json!({ "thought_signature": "skip_thought_signature_validator" });
+            add_new(&mut wire, Some(&json!({ "extra_content": { "google": signature } })));
+        }
+        wire
+    }
+}
+
+/// Adds members that an object does not have yet.
+fn add_new(object: &mut Value, members: Option<&Value>) {
+    for (name, value) in members.and_then(Value::as_object).into_iter().flatten() {
+        if object.get(name).is_none() {
+            object[name] = value.clone();
+        }
+    }
+}
+
+/// Members of a message that go back to the server that sent them.
+#[derive(Default)]
+struct Returned<'a> {
+    /// Member of the thinking, and its text.
+    thinking: Option<(&'a str, &'a str)>,
+    message: Option<&'a Value>,
+    calls: Option<&'a Value>,
+}
+
+impl<'a> Returned<'a> {
+    fn to(provider: &OpenAi, message: &'a AssistantMessage) -> Self {
+        let own = message.blocks.iter().find_map(|block| match block {
+            Block::Returned { server, thinking, message, calls } if *server == provider.origin => {
+                Some((thinking.as_str(), message, calls))
+            }
+            _ => None,
+        });
+        let Some((name, members, calls)) = own else { return Self::default() };
+        let mut thoughts = message.blocks.iter().filter_map(|block| match block {
+            Block::Thinking { text, signature: None } => Some(text.as_str()),
+            _ => None,
+        });
+        let thinking = Some(name).filter(|name| !name.is_empty());
+        let thinking = thinking.zip(thoughts.next());
+        let unknown = !provider.known.knows(Lesson::NoUnknownMembers);
+        Self { thinking, message: unknown.then_some(members), calls: unknown.then_some(calls) }
+    }
+
+    fn thinking(&self, provider: &OpenAi, has_calls: bool) -> Option<(&'a str, &'a str)> {
+        let always = provider.known.knows(Lesson::AlwaysReasoning);
+        match self.thinking {
+            _ if provider.known.knows(Lesson::NeverReasoning) => None,
+            Some(known) => Some(known),
+            None => (always && has_calls).then_some((REASONING, "")),
+        }
+    }
+}
+
+/// Usual member of the thinking.
+const REASONING: &str = "reasoning_content";
+
 impl Provider for OpenAi {
     fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
         let say = |out: &mut Vec<u8>, words: &str| {
             encoding::append(out, &json!({ "role": "assistant", "content": words }));
         };
-        if let Some(words) = self.turns.between(previous, item) {
+        if let Some(words) = self.turns().between(previous, item) {
             say(out, words);
         }
         match item {
             Item::User(message) => encoding::append(out, &user(message)),
             Item::Assistant(message) => {
-                if let Some(message) = assistant(message, self.returns_reasoning) {
+                if let Some(message) = self.assistant(message) {
                     encoding::append(out, &message);
                 }
             }
@@ -148,7 +255,7 @@ impl Provider for OpenAi {
                 }
                 // After all results, because nothing may separate them.
                 if let Some(text) = encoding::joined(None, notes) {
-                    if let Some(words) = self.turns.before_notes() {
+                    if let Some(words) = self.turns().before_notes() {
                         say(out, words);
                     }
                     let content = content(&text, encoding::images(None, notes));
@@ -158,15 +265,23 @@ impl Provider for OpenAi {
         }
     }
 
+    fn revision(&self) -> usize {
+        self.known.revision()
+    }
+
     fn answer(
         &self,
         request: ModelRequest,
         events: mpsc::Sender<ModelEvent>,
     ) -> BoxFuture<'static, ()> {
         let body = self.body(&request);
-        let decoder = ChatDecoder::new(call_id_prefix(), request.messages);
+        let decoder = ChatDecoder::new(call_id_prefix(), request.messages).of_server(&self.origin);
         let endpoint = Arc::clone(&self.endpoint);
-        Box::pin(endpoint.exchange(KeyHeader::Bearer, HeaderMap::new(), body, decoder, events))
+        let known = self.known.clone();
+        let adapts =
+            move |failure: &_| manners::lesson(failure).is_some_and(|lesson| known.learn(lesson));
+        let (key, headers) = (KeyHeader::Bearer, HeaderMap::new());
+        Box::pin(endpoint.exchange(key, headers, body, decoder, adapts, events))
     }
 }
 
@@ -201,50 +316,6 @@ fn content<'a>(text: &str, images: impl Iterator<Item = &'a Image>) -> Value {
         return text.into();
     }
     [json!({ "type": "text", "text": text })].into_iter().chain(images).collect()
-}
-
-/// Message as the API takes it; `None` for an empty one, which the API rejects.
-fn assistant(message: &AssistantMessage, with_reasoning: bool) -> Option<Value> {
-    let calls: Vec<Value> = message
-        .tool_calls()
-        .map(|ToolCall { id, name, arguments }| {
-            json!({
-                "id": IdRule::CHAT.fit(id),
-                "type": "function",
-                "function": {
-                    "name": encoding::wire_name(name),
-                    "arguments": encoding::wire_arguments(arguments).to_string(),
-                },
-            })
-        })
-        .collect();
-    let text = message.text();
-    let text = (!text.trim().is_empty()).then_some(text);
-    if text.is_none() && calls.is_empty() {
-        return None;
-    }
-    let mut wire = json!({ "role": "assistant", "content": text });
-    if with_reasoning {
-        let reasoning: String = message
-            .blocks
-            .iter()
-            .filter_map(|block| match block {
-                Block::Thinking { text, signature: None } => Some(text.as_str()),
-                Block::Thinking { signature: Some(_), .. }
-                | Block::RedactedThinking(_)
-                | Block::Reasoning { .. }
-                | Block::Text(_)
-                | Block::ToolCall(_) => None,
-            })
-            .collect();
-        if !reasoning.is_empty() {
-            wire["reasoning_content"] = reasoning.into();
-        }
-    }
-    if !calls.is_empty() {
-        wire["tool_calls"] = calls.into();
-    }
-    Some(wire)
 }
 
 fn tool_result(result: &ToolResult) -> Value {

@@ -50,7 +50,7 @@ pub fn of_failure(failure: &Failure, provider: &str) -> TurnProblem {
         FailureKind::StreamCut => TurnProblem::AnswerCut { reason },
         FailureKind::Protocol => TurnProblem::AnswerInvalid { reason },
         FailureKind::Auth => TurnProblem::KeyRejected { provider, reason },
-        FailureKind::Rejected => TurnProblem::ModelRejected { reason },
+        FailureKind::Rejected | FailureKind::Adapted => TurnProblem::ModelRejected { reason },
         FailureKind::ContextOverflow => TurnProblem::ContextFull { reason },
         FailureKind::Unusable => {
             TurnProblem::ModelUnusable { reason, setting: setting("cairn.model") }
@@ -72,6 +72,7 @@ pub fn retry_reason(failure: &Failure) -> Option<RetryReason> {
         FailureKind::Protocol => RetryReason::AnswerUnreadable,
         FailureKind::Auth
         | FailureKind::Rejected
+        | FailureKind::Adapted
         | FailureKind::ContextOverflow
         | FailureKind::Unusable => return None,
     })

@@ -349,7 +349,9 @@ fn readable_block(block: &Block) -> Value {
     match block {
         Block::Text(text) => json!({ "text": text }),
         Block::Thinking { text, .. } => json!({ "thinking": text }),
-        Block::RedactedThinking(_) | Block::Reasoning { .. } => json!({ "thinking": null }),
+        Block::RedactedThinking(_) | Block::Reasoning { .. } | Block::Returned { .. } => {
+            json!({ "thinking": null })
+        }
         Block::ToolCall(ToolCall { id, name, arguments }) => {
             let arguments = super::encoding::wire_arguments(arguments);
             json!({ "call": id, "name": name, "arguments": arguments })

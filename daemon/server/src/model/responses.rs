@@ -121,7 +121,14 @@ impl Provider for Responses {
         let decoder = ResponsesDecoder::new(call_id_prefix(), request.messages)
             .with_limit(request.max_tokens);
         let endpoint = Arc::clone(&self.endpoint);
-        Box::pin(endpoint.exchange(KeyHeader::Bearer, HeaderMap::new(), body, decoder, events))
+        Box::pin(endpoint.exchange(
+            KeyHeader::Bearer,
+            HeaderMap::new(),
+            body,
+            decoder,
+            |_| false,
+            events,
+        ))
     }
 }
 
@@ -190,7 +197,7 @@ fn assistant(message: &AssistantMessage) -> Vec<Value> {
                 }));
             }
             // Not encrypted, or of another provider.
-            Block::Thinking { .. } | Block::RedactedThinking(_) => {}
+            Block::Thinking { .. } | Block::RedactedThinking(_) | Block::Returned { .. } => {}
             Block::ToolCall(ToolCall { id, name, arguments }) => {
                 items.push(json!({
                     "type": "function_call",

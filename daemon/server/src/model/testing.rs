@@ -136,6 +136,9 @@ fn shown_block(block: &Block) -> String {
         Block::Text(text) => format!("{text:?}"),
         Block::Thinking { text, signature } => format!("thinking({text:?}, {signature:?})"),
         Block::RedactedThinking(data) => format!("redacted({data})"),
+        Block::Returned { thinking, message, calls, .. } => {
+            format!("returned({thinking} {message} {calls})")
+        }
         Block::Reasoning { id, summary, sealed } => {
             format!("reasoning({id}, {summary:?}, {sealed})")
         }

@@ -16,6 +16,7 @@ use crate::{
     environment::Environment,
     model::{
         choose::{self, Choice, Keys, ProviderChoice},
+        manners::KnownServers,
         server::ModelServer,
     },
     secrets,
@@ -37,6 +38,8 @@ pub(super) struct Configuration {
     pub(super) key_refused: bool,
     /// Model that answers, as of the newest settings and keys.
     pub(super) choice: Choice,
+    /// Lessons of the model servers.
+    servers: KnownServers,
     /// Generation of the settings and keys that select the model.
     pub(super) generation: u32,
     /// Context window in tokens that a server reported in a refusal, with its generation.
@@ -53,9 +56,11 @@ impl Configuration {
             }
         }
         let (settings, keys) = (Settings::default(), Keys::default());
+        let servers = KnownServers::default();
         let tools = with_specs(tools::all(settings.command_limits)).collect();
         Self {
-            choice: choose::choose(&settings.model, &keys, &environment),
+            choice: choose::choose(&settings.model, &keys, &environment, &servers),
+            servers,
             settings,
             faults: Vec::new(),
             trusted: true,
@@ -141,7 +146,7 @@ impl Configuration {
             // A replay script acts as the model, and the workspace may contain it.
             model.replay_file = None;
         }
-        self.choice = choose::choose(&model, &self.keys, &self.environment);
+        self.choice = choose::choose(&model, &self.keys, &self.environment, &self.servers);
     }
 
     pub(super) fn turn_settings(&self, model: &str) -> turn::TurnSettings {

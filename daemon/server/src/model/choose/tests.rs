@@ -11,7 +11,7 @@ fn check(settings: ModelSettings, variables: &[(&str, &str)], expect: Expect) {
     let environment = Environment::read(|name| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
     });
-    let choice = choose(&settings, &Keys::default(), &environment);
+    let choice = choose(&settings, &Keys::default(), &environment, &KnownServers::default());
     let mut shown = format!(
         "{}/{} replay={} max={:?}\n",
         choice.info.provider, choice.info.name, choice.info.replay, choice.max_tokens
@@ -153,7 +153,7 @@ fn requests_to_openai_itself_use_responses() {
         };
         let mut keys = Keys::default();
         keys.set("openai", base_url, Some("k".into())).unwrap();
-        let choice = choose(&settings, &keys, &Environment::default());
+        let choice = choose(&settings, &keys, &Environment::default(), &KnownServers::default());
         let mut out = Vec::new();
         let said = cairn_core::conversation::UserMessage { text: "a".into(), ..Default::default() };
         choice.provider.encode(None, &Item::User(said), &mut out);
@@ -174,8 +174,12 @@ fn requests_to_openai_itself_use_responses() {
 
 #[tokio::test]
 async fn an_unusable_provider_has_a_reason() {
-    let choice =
-        choose(&with(ProviderChoice::Anthropic, None), &Keys::default(), &Environment::default());
+    let choice = choose(
+        &with(ProviderChoice::Anthropic, None),
+        &Keys::default(),
+        &Environment::default(),
+        &KnownServers::default(),
+    );
     let (sender, mut events) = mpsc::channel(4);
     let request = ModelRequest {
         system: "".into(),
@@ -192,9 +196,14 @@ async fn an_unusable_provider_has_a_reason() {
     let reason = choice.unusable.unwrap();
     assert!(matches!(reason.problem, TurnProblem::NoApiKey { .. }), "{reason:?}");
     assert!(reason.text.starts_with("No API key"), "{reason:?}");
-    let reason = choose(&ModelSettings::default(), &Keys::default(), &Environment::default())
-        .unusable
-        .unwrap();
+    let reason = choose(
+        &ModelSettings::default(),
+        &Keys::default(),
+        &Environment::default(),
+        &KnownServers::default(),
+    )
+    .unusable
+    .unwrap();
     assert_eq!(reason.text, NOT_CONFIGURED);
     assert!(matches!(reason.problem, TurnProblem::NoModelConfigured { .. }), "{reason:?}");
 }
@@ -207,7 +216,9 @@ fn keys_are_set_forgotten_and_never_shown() {
     assert!(keys.set("openai", Some("http://example.com"), Some("x".into())).is_err());
     assert!(!format!("{keys:?}").contains("secret-word"));
     assert!(
-        choose(&ModelSettings::default(), &keys, &Environment::default()).info.provider
+        choose(&ModelSettings::default(), &keys, &Environment::default(), &KnownServers::default())
+            .info
+            .provider
             == "anthropic"
     );
     keys.set("anthropic", Some("https://api.anthropic.com:443/v1"), None).unwrap();
@@ -289,7 +300,8 @@ fn a_key_goes_to_the_origin_it_was_given_for_and_nowhere_else() {
 #[test]
 fn each_provider_reports_the_origin_of_its_requests() {
     let origins = |settings: ModelSettings| -> Vec<String> {
-        let choice = choose(&settings, &Keys::default(), &Environment::default());
+        let choice =
+            choose(&settings, &Keys::default(), &Environment::default(), &KnownServers::default());
         choice.providers.into_iter().map(|status| status.origin).collect()
     };
     let (anthropic, openai) = ("https://api.anthropic.com", "https://api.openai.com");

@@ -6,7 +6,7 @@ use cairn_core::{
     ids::CallId,
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::{
     encoding::{self, CallIds, Decoder, IdRule, parse_arguments, protocol, stream_cut},
@@ -161,6 +161,7 @@ impl ChatDecoder {
                     out.push(call.started());
                 }
                 call.arguments.push_str(&piece.arguments);
+                Ok(call.id.clone())
             }
             None => {
                 let call = OpenCall {
@@ -173,10 +174,11 @@ impl ChatDecoder {
                 if !call.name.is_empty() {
                     out.push(call.started());
                 }
+                let id = call.id.clone();
                 self.calls.push(call);
+                Ok(id)
             }
         }
-        Ok(())
     }
 
     fn read_usage(&mut self, wire: &Value) {
@@ -210,6 +212,15 @@ impl ChatDecoder {
             let arguments = parse_arguments(&call.arguments);
             Block::ToolCall(ToolCall { id: call.id, name: call.name, arguments })
         }));
+        let Unknown { message, calls, .. } = std::mem::take(&mut self.unknown);
+        if !(self.reasoning_name.is_empty() && message.is_empty() && calls.is_empty()) {
+            blocks.push(Block::Returned {
+                server: self.server.clone(),
+                thinking: self.reasoning_name.to_owned(),
+                message: message.into(),
+                calls: calls.into(),
+            });
+        }
         let stop = match self.finish.as_deref() {
             Some("length" | "max_tokens") => Stop::MaxTokens,
             Some("content_filter" | "sensitive") => Stop::Refusal,
@@ -222,6 +233,70 @@ impl ChatDecoder {
             Some(other) => Stop::Other(other.to_owned()),
         };
         Reply { message: AssistantMessage { blocks }, stop, usage: self.usage }
+    }
+}
+
+/// Members that hold reasoning, by server.
+const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
+/// Known members of a delta.
+const DELTA: [&str; 7] =
+    ["role", "content", "tool_calls", "refusal", "function_call", REASONING[0], REASONING[1]];
+/// Known members of a call.
+const CALL: [&str; 4] = ["id", "index", "type", "function"];
+/// Most unknown members of a message or of a call, and most bytes of all.
+const MOST_UNKNOWN: usize = 64;
+const MOST_UNKNOWN_BYTES: usize = 1024 * 1024;
+
+/// Members that Cairn does not know and sends back.
+#[derive(Debug, Default)]
+struct Unknown {
+    message: Map<String, Value>,
+    /// Members of each call, by its id.
+    calls: Map<String, Value>,
+    bytes: usize,
+}
+
+impl Unknown {
+    /// Takes the members of a piece of the message, or of the call. Pieces of a text or of a list are
+    /// joined.
+    fn take(
+        &mut self,
+        piece: &Value,
+        known: &[&str],
+        call: Option<&CallId>,
+    ) -> Result<(), Failure> {
+        let members = piece.as_object().into_iter().flatten();
+        let news: Vec<_> = members
+            .filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null())
+            .collect();
+        if news.is_empty() {
+            return Ok(());
+        }
+        let all = match call {
+            None => &mut self.message,
+            Some(id) => {
+                let own = self.calls.entry(id.to_string()).or_insert_with(|| Map::new().into());
+                let Value::Object(own) = own else { return Ok(()) };
+                own
+            }
+        };
+        for (name, value) in news {
+            self.bytes += name.len() + value.to_string().len();
+            match (all.get_mut(name), value) {
+                (Some(Value::String(old)), Value::String(new)) => old.push_str(new),
+                (Some(Value::Array(old)), Value::Array(new)) => old.extend(new.iter().cloned()),
+                (Some(Value::Object(old)), Value::Object(new)) => old.extend(new.clone()),
+                _ => {
+                    all.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        if all.len() > MOST_UNKNOWN || self.bytes > MOST_UNKNOWN_BYTES {
+            return Err(protocol(format!(
+                "it has more to be sent back than {MOST_UNKNOWN} members or {MOST_UNKNOWN_BYTES} bytes"
+            )));
+        }
+        Ok(())
     }
 }
 

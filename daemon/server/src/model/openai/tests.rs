@@ -1,8 +1,11 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{super::testing, *};
+use super::{
+    super::{encoding::Decoder, sse::SseEvent, testing},
+    *,
+};
 
 fn provider(base: &str, model: &str) -> OpenAi {
     OpenAi::new(OpenAiConfig::new(BaseUrl::parse(base).unwrap(), model, None))
@@ -96,13 +99,75 @@ fn a_request_has_the_form_of_chat_completions() {
 }
 
 #[test]
-fn requests_to_other_servers_use_max_tokens_and_return_reasoning() {
-    let other = body(&provider("http://localhost:1", "deepseek-reasoner"));
-    assert_eq!(
-        (&other["max_tokens"], &other["max_completion_tokens"]),
-        (&json!(100), &Value::Null)
-    );
-    assert_eq!(other["messages"][2]["reasoning_content"], "unsigned");
+fn requests_to_other_servers_use_max_tokens() {
+    let request = |provider: &OpenAi| {
+        let body = body(provider);
+        let has = |name: &str| body.get(name).is_some();
+        ["max_tokens", "max_completion_tokens", "stream_options"].map(has)
+    };
+    let other = provider("http://localhost:1", "m");
+    assert_eq!(request(&other), [true, false, true]);
+    let known = KnownServer::default();
+    let taught = provider("http://localhost:1", "m").knowing(known.clone());
+    assert!(known.learn(Lesson::OtherLimitName) && known.learn(Lesson::NoStreamOptions));
+    assert_eq!(request(&taught), [false, true, false]);
+    assert_eq!(request(&other), [true, false, true], "another server");
+}
+
+/// The answer of a server with members of its own, as it goes back to a server.
+fn sent_back(to: &str, lessons: &[Lesson]) -> String {
+    let mut decoder =
+        ChatDecoder::new("made", testing::no_history()).of_server("http://localhost:1");
+    let call = json!({"id": "a", "index": 0, "extra_content": {"google": {"thought_signature": "s"}},
+        "function": {"name": "ls", "arguments": "{}"}});
+    let second = json!({"id": "b", "index": 1, "function": {"name": "ls", "arguments": "{}"}});
+    let events = [
+        delta(
+            json!({"role": "assistant", "reasoning_content": "Let", "mood": "hap", "none": null}),
+        ),
+        delta(json!({"reasoning_content": " us", "mood": "py", "details": [{"n": 1}]})),
+        delta(json!({"content": "Now.", "details": [{"n": 2}], "tool_calls": [call, second]})),
+        finish("tool_calls"),
+        done(),
+    ];
+    let mut last = None;
+    for event in events {
+        let data = event.as_str().map_or_else(|| event.to_string(), str::to_owned);
+        last = decoder.push(&SseEvent { name: String::new(), data }).pop();
+    }
+    let Some(ModelEvent::Finished(reply)) = last else { panic!("{last:?}") };
+    let known = KnownServer::default();
+    lessons.iter().for_each(|lesson| assert!(known.learn(*lesson)));
+    let provider = provider(to, "m").knowing(known);
+    let mut out = Vec::new();
+    provider.encode(None, &Item::Assistant(reply.message), &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn unknown_members_go_back_to_the_server_that_sent_them() {
+    expect![[r#"{"role":"assistant","content":"Now.","reasoning_content":"Let us","mood":"happy","details":[{"n":1},{"n":2}],"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back("http://localhost:1/v1", &[]));
+    expect![[r#"{"role":"assistant","content":"Now.","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back("http://localhost:2", &[]));
+}
+
+#[test]
+fn lessons_of_a_server_change_what_goes_back() {
+    let own = "http://localhost:1";
+    expect![[r#"{"role":"assistant","content":"Now.","mood":"happy","details":[{"n":1},{"n":2}],"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back(own, &[Lesson::NeverReasoning]));
+    expect![[r#"{"role":"assistant","content":"Now.","reasoning_content":"Let us","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back(own, &[Lesson::NoUnknownMembers]));
+    expect![[r#"{"role":"assistant","content":"Now.","reasoning_content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back("http://localhost:2", &[Lesson::AlwaysReasoning]));
+    expect![[r#"{"role":"assistant","content":"Now.","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}]}"#]].assert_eq(&sent_back("http://localhost:2", &[Lesson::SignedCalls]));
+}
+
+#[test]
+fn what_goes_back_is_bounded() {
+    let mut many = Map::new();
+    many.extend((0..65).map(|number| (format!("m{number}"), json!(1))));
+    for delta_of in [json!({ "big": "x".repeat(1 << 20) }), Value::from(many)] {
+        let decoder = ChatDecoder::new("made", testing::no_history());
+        let text = testing::decode(decoder, &[delta(delta_of)]);
+        assert!(text.contains("more to be sent back than 64 members or 1048576 bytes"), "{text}");
+    }
 }
 
 fn check(events: &[Value], expect: Expect) {
@@ -152,7 +217,7 @@ fn a_complete_stream_becomes_one_message() {
             thinking "m"
             text "A"
             text "b"
-            EndTurn 8/3/4 thinking("hm", None) "Ab""#]],
+            EndTurn 8/3/4 thinking("hm", None) "Ab" returned(reasoning {"obfuscation":"xx"} {})"#]],
     );
     // Two calls, interleaved by index.
     check(

@@ -150,7 +150,7 @@ fn assistant(message: &AssistantMessage, out: &mut dyn Write) -> io::Result<()> 
                 let text = summary.join("\n\n");
                 writeln!(out, "### Assistant, thinking\n\n{}", fenced("text", &text))?;
             }
-            Block::RedactedThinking(_) => {}
+            Block::RedactedThinking(_) | Block::Returned { .. } => {}
             Block::ToolCall(call) => tool_call(call, out)?,
         }
     }

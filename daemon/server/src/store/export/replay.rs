@@ -115,7 +115,10 @@ fn step(message: &AssistantMessage) -> Value {
     let thinking = message.blocks.iter().filter_map(|block| match block {
         Block::Thinking { text, .. } => Some(text.clone()),
         Block::Reasoning { summary, .. } => Some(summary.join("\n")),
-        Block::Text(_) | Block::RedactedThinking(_) | Block::ToolCall(_) => None,
+        Block::Text(_)
+        | Block::RedactedThinking(_)
+        | Block::Returned { .. }
+        | Block::ToolCall(_) => None,
     });
     let thinking = thinking.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let text = message.text();
