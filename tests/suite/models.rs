@@ -1,6 +1,7 @@
 //! The wire formats: recorded streams of third-party software, cut everywhere, and live
 //! requests to a server that checks the rules.
 
+mod addresses;
 mod live;
 mod manners;
 mod reasoning;

@@ -197,6 +197,9 @@ impl SettingsReader {
             }
             "model.name" => self.settings.model.name = self.text(path, value),
             "model.baseUrl" => self.settings.model.base_url = self.text(path, value),
+            "model.plainHttpHosts" => {
+                self.settings.model.plain_http_hosts = self.hosts(path, value);
+            }
             "model.replayFile" => {
                 self.settings.model.replay_file = self.text(path, value).map(Into::into)
             }
@@ -367,6 +370,25 @@ impl SettingsReader {
     }
 
     /// Reads folders, absolute or below the home folder; reports the others.
+    /// Reads names or addresses of hosts, without scheme, port or path.
+    fn hosts(&mut self, path: &str, value: &Value) -> Vec<String> {
+        let Some(entries) = value.as_array() else {
+            self.wrong(path, "a list of hosts", value);
+            return Vec::new();
+        };
+        let mut hosts = Vec::new();
+        for entry in entries.iter().take(MAX_RULES) {
+            match entry.as_str().map(str::trim) {
+                Some(host) if !host.is_empty() && !host.contains(['/', ' ']) => {
+                    hosts.push(host.to_owned());
+                }
+                Some(host) => self.invalid(path, format!("`{host}` is not the name of a host")),
+                None => self.wrong(path, "hosts as strings", entry),
+            }
+        }
+        hosts
+    }
+
     fn folders(&mut self, path: &str, value: &Value) -> Vec<PathBuf> {
         let Some(entries) = value.as_array() else {
             self.wrong(path, "a list of folders", value);

@@ -76,6 +76,12 @@ const MODEL: &[Setting] = &[
         "Base URL of the provider's server: https, or http on this machine. Leave it empty to use the provider's own server.",
     ),
     setting(
+        "model.plainHttpHosts",
+        User,
+        Kind::List,
+        "Hosts whose model servers may be asked by http, such as `host.docker.internal`, `ollama` in a container, or `192.168.1.20`. The conversation goes there without encryption. An API key goes there only if you enter it for that server.",
+    ),
+    setting(
         "model.api",
         User,
         Kind::Choice {

@@ -177,10 +177,13 @@ pub fn choose(
 pub fn model_server(
     provider: ProviderChoice,
     base_url: Option<String>,
+    plain_http_hosts: &[String],
     keys: &Keys,
     environment: &Environment,
 ) -> Result<ModelServer, Failure> {
-    let settings = ModelSettings { provider, base_url, ..ModelSettings::default() };
+    let plain_http_hosts = plain_http_hosts.to_vec();
+    let settings =
+        ModelSettings { provider, base_url, plain_http_hosts, ..ModelSettings::default() };
     match provider {
         ProviderChoice::Anthropic => {
             let config = anthropic_candidate(&settings, keys, environment)?;
@@ -203,9 +206,12 @@ pub fn model_server(
 pub fn origin_of(
     provider: ProviderChoice,
     base_url: Option<String>,
+    plain_http_hosts: &[String],
     environment: &Environment,
 ) -> String {
-    let settings = ModelSettings { provider, base_url, ..ModelSettings::default() };
+    let plain_http_hosts = plain_http_hosts.to_vec();
+    let settings =
+        ModelSettings { provider, base_url, plain_http_hosts, ..ModelSettings::default() };
     let [anthropic, openai] = origins(&settings, environment);
     if provider == ProviderChoice::Anthropic { anthropic } else { openai }
 }
@@ -220,6 +226,7 @@ fn anthropic_candidate(
         non_empty(&environment.anthropic_base_url).unwrap_or(anthropic::OFFICIAL_BASE_URL);
     let base = parse_base(
         configured_base_url(settings, ProviderChoice::Anthropic).unwrap_or(default_origin),
+        settings,
     )?;
     let provider_keys = ProviderKeys {
         entered: &keys.anthropic,
@@ -228,7 +235,7 @@ fn anthropic_candidate(
         default_origin,
     };
     let key = provider_keys.key_for(&base)?;
-    if key.is_none() && !base.is_loopback() {
+    if key.is_none() && !base.is_loopback() && !base.is_plain() {
         let advice =
             Advice::SetKey { provider: "Anthropic", variable: "ANTHROPIC_API_KEY", local: false };
         return Err(no_key(advice));
@@ -246,7 +253,7 @@ fn openai_candidate(
     let base_url = configured.or(non_empty(&environment.openai_base_url));
     let default_origin =
         non_empty(&environment.openai_base_url).unwrap_or(openai::OFFICIAL_BASE_URL);
-    let base = parse_base(configured.unwrap_or(default_origin))?;
+    let base = parse_base(configured.unwrap_or(default_origin), settings)?;
     let provider_keys = ProviderKeys {
         entered: &keys.openai,
         variable: "OPENAI_API_KEY",
@@ -254,7 +261,7 @@ fn openai_candidate(
         default_origin,
     };
     let key = provider_keys.key_for(&base)?;
-    if key.is_none() && !base.is_loopback() {
+    if key.is_none() && !base.is_loopback() && !base.is_plain() {
         let advice = Advice::SetKey { provider: "OpenAI", variable: "OPENAI_API_KEY", local: true };
         return Err(no_key(advice));
     }
@@ -279,7 +286,9 @@ fn configured_base_url(settings: &ModelSettings, provider: ProviderChoice) -> Op
 fn origins(settings: &ModelSettings, environment: &Environment) -> [String; 2] {
     let origin = |provider, variable: &Option<String>, official| {
         let configured = configured_base_url(settings, provider).or(non_empty(variable));
-        BaseUrl::parse(configured.unwrap_or(official)).map(|base| base.origin()).unwrap_or_default()
+        BaseUrl::parse_with(configured.unwrap_or(official), &settings.plain_http_hosts)
+            .map(|base| base.origin())
+            .unwrap_or_default()
     };
     use ProviderChoice::{Anthropic, OpenAi};
     [
@@ -317,8 +326,8 @@ fn replay(settings: &ModelSettings) -> (String, ReplayProvider) {
     }
 }
 
-fn parse_base(text: &str) -> Result<BaseUrl, Failure> {
-    BaseUrl::parse(text).map_err(|error| {
+fn parse_base(text: &str, settings: &ModelSettings) -> Result<BaseUrl, Failure> {
+    BaseUrl::parse_with(text, &settings.plain_http_hosts).map_err(|error| {
         let message = format!("Not usable: {error}.");
         Failure::new(FailureKind::Unusable, message).advise(Advice::CheckAddress)
     })

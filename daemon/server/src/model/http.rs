@@ -285,7 +285,14 @@ impl Endpoint {
         let headers = response.headers().clone();
         let (body, _) = self.small_body(response).await;
         let body = self.redact(&String::from_utf8_lossy(&body));
-        failure::from_status(status, &headers, &body, SystemTime::now())
+        let failure = failure::from_status(status, &headers, &body, SystemTime::now());
+        // Often the address is at fault.
+        match status {
+            404 | 405 => {
+                Failure { message: format!("{} ({})", failure.message, self.url), ..failure }
+            }
+            _ => failure,
+        }
     }
 
     async fn not_a_stream(&self, response: Response, content_type: &str) -> Failure {
@@ -294,9 +301,10 @@ impl Endpoint {
         error.as_ref().and_then(failure::from_stream).unwrap_or_else(|| {
             let more = if complete { "" } else { " or more" };
             let failure = protocol(format!(
-                "expected text/event-stream, got {} of {}{more} bytes",
+                "expected text/event-stream, got {} of {}{more} bytes ({})",
                 shown(content_type),
-                body.len()
+                body.len(),
+                self.url
             ));
             failure.advise(Advice::CheckAddress)
         })

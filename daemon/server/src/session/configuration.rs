@@ -136,8 +136,10 @@ impl Configuration {
             let failure = Failure::new(FailureKind::Unusable, "This provider is unknown.");
             return (String::new(), Err(failure));
         };
-        let origin = choose::origin_of(provider, base_url.clone(), &self.environment);
-        (origin, choose::model_server(provider, base_url, &self.keys, &self.environment))
+        let hosts = &self.settings.model.plain_http_hosts;
+        let origin = choose::origin_of(provider, base_url.clone(), hosts, &self.environment);
+        let server = choose::model_server(provider, base_url, hosts, &self.keys, &self.environment);
+        (origin, server)
     }
 
     pub(super) fn choose_model(&mut self) {

@@ -28,10 +28,10 @@ impl Keys {
             _ => return Err("it is for an unknown provider".to_owned()),
         };
         let origin =
-            BaseUrl::parse(origin.unwrap_or(official)).map_err(|error| error.to_string())?;
+            BaseUrl::of_key(origin.unwrap_or(official)).map_err(|error| error.to_string())?;
         match key {
-            Some(key) => keys.insert(origin.origin(), key),
-            None => keys.remove(&origin.origin()),
+            Some(key) => keys.insert(origin, key),
+            None => keys.remove(&origin),
         };
         Ok(())
     }
@@ -56,11 +56,15 @@ impl<'k> ProviderKeys<'k> {
     /// Returns the key for this server; `None` if there is none.
     ///
     /// Fails if the only keys belong to other origins: a setting alone must not redirect a key.
-    /// A server on this machine needs no key, so there the result is `None` instead.
+    /// A server on this machine needs no key, so there the result is `None` instead. Without encryption
+    /// only a key that the user entered for this server is sent.
     pub(super) fn key_for(&self, base: &BaseUrl) -> Result<Option<&'k SecretString>, Failure> {
         let origin = base.origin();
         if let Some(key) = self.entered.get(&origin) {
             return Ok(Some(key));
+        }
+        if base.is_plain() {
+            return Ok(None);
         }
         let default_origin = BaseUrl::parse(self.default_origin).ok();
         let is_default = default_origin.as_ref().is_some_and(|default| {

@@ -11,6 +11,8 @@ pub struct ModelSettings {
     pub api: ApiChoice,
     pub name: Option<String>,
     pub base_url: Option<String>,
+    /// Hosts that may be asked by plain HTTP.
+    pub plain_http_hosts: Vec<String>,
     pub max_tokens: Option<u32>,
     pub replay_file: Option<PathBuf>,
     pub context: ContextSettings,

@@ -213,7 +213,7 @@ fn keys_are_set_forgotten_and_never_shown() {
     let mut keys = Keys::default();
     keys.set("anthropic", None, Some("secret-word".into())).unwrap();
     assert!(keys.set("replay", None, Some("x".into())).is_err());
-    assert!(keys.set("openai", Some("http://example.com"), Some("x".into())).is_err());
+    assert!(keys.set("openai", Some("ftp://example.com"), Some("x".into())).is_err());
     assert!(!format!("{keys:?}").contains("secret-word"));
     assert!(
         choose(&ModelSettings::default(), &keys, &Environment::default(), &KnownServers::default())
