@@ -2,6 +2,7 @@
 //! requests to a server that checks the rules.
 
 mod addresses;
+mod certificates;
 mod live;
 mod manners;
 mod reasoning;
