@@ -14,6 +14,7 @@ mod hooks;
 mod instructions;
 mod message_roles;
 mod no_model;
+mod plan_rules;
 mod processes;
 mod queue;
 mod reminders;

@@ -142,6 +142,24 @@ fn patient_policy_waits_for_more_than_its_rounds() {
     );
 }
 
+/// The table of docs/plan.md: what is described elsewhere, and the settings for exactly that.
+#[test]
+fn settings_give_the_policies_that_are_described_elsewhere() {
+    let check = |policy, rounds, expect| {
+        let nag = NagPolicy::from_setting(policy, Some(rounds)).expect("a policy");
+        check_rounds(nag, Situation::OpenPlan, "...............", expect);
+    };
+    check("every-round", 3, expect![[r#"
+        ...............
+          !!!!!!!!!!!!!"#]]);
+    check("patient", 2, expect![[r#"
+        ...............
+          !  !  !  !  !"#]]);
+    check("patient", 10, expect![[r#"
+        ...............
+                  !"#]]);
+}
+
 #[test]
 fn off_policy_never_reminds() {
     check_rounds(
