@@ -8,6 +8,7 @@
 //! Cline, opencode, and of Anthropic's text editor tool.
 
 mod names;
+pub mod patch;
 mod types;
 mod written;
 
@@ -51,6 +52,12 @@ pub fn translate(
     let offered = |name: &str| tools.iter().find(|tool| tool.name == name);
     let mut rest = arguments.clone();
     let bare = bare_name(name);
+    if let Some(patch) = patch_in(bare, arguments)
+        && let Some((tool, arguments)) = patch::translate(patch)
+        && offered(tool).is_some()
+    {
+        return Some(Translated { name: tool.to_owned(), arguments, ignored: Vec::new() });
+    }
     let tool = match offered(name).or_else(|| offered(bare)) {
         Some(tool) => tool,
         None if names::TEXT_EDITORS.contains(&plain(bare).as_str()) => {
@@ -88,6 +95,17 @@ pub fn translate(
         ignored: ignored.cloned().collect(),
         arguments: form.arguments,
     })
+}
+
+/// The patch of a call, of a tool or of a shell command.
+fn patch_in<'a>(name: &str, arguments: &'a Map<String, Value>) -> Option<&'a str> {
+    match plain(name).as_str() {
+        "applypatch" => patch::of_call(arguments),
+        shell if names::SHELLS.contains(&shell) => {
+            ["command", "cmd"].iter().find_map(|name| patch::of_command(arguments.get(*name)?))
+        }
+        _ => None,
+    }
 }
 
 /// Text for the model about arguments that a tool does not know.

@@ -118,3 +118,44 @@ async fn thinking_between_tags_is_shown_as_thinking_and_not_sent_back() {
         assert!(second.contains("Done.") && !second.contains("shall I"), "{second}");
     }
 }
+
+/// Patches of models of the Codex family, as a call and as a command.
+#[tokio::test]
+async fn a_patch_of_one_file_is_proposed_and_another_is_told_the_form() {
+    let update = |body: &str| format!("*** Begin Patch\n*** Update File: f\n{body}\n*** End Patch");
+    let twice = "def first():\n    a = 1\n\n\ndef second():\n    a = 1\n";
+    let rows = [
+        (
+            twice,
+            "@@ def second():\n+    log()",
+            twice.replace("second():\n", "second():\n    log()\n"),
+        ),
+        ("hello\nworld", "@@\n hello\n world\n+more", "hello\nworld\nmore".to_owned()),
+    ];
+    for (before, body, after) in rows {
+        let patch = update(body);
+        let heredoc = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+        for made in [
+            call("c1", "apply_patch", json!({ "input": patch })),
+            call("c1", "bash", json!({ "command": ["apply_patch", patch] })),
+            call("c1", "bash", json!({ "command": heredoc })),
+        ] {
+            let test = TestDaemon::open(Wire::OpenAi, &[("f", before)]).await;
+            let end = test.play([made, say("Done.")]).await;
+            assert_eq!(end.reason, EndReason::Completed);
+            assert_eq!(test.editor.text(&test.uri("f")), after);
+            assert_eq!(test.hunks("f").await.len(), 1);
+            test.finish().await;
+        }
+    }
+    let test = TestDaemon::open(Wire::OpenAi, &[("f", "a\n")]).await;
+    let two = "*** Begin Patch\n*** Delete File: f\n*** Add File: g\n+b\n*** End Patch";
+    let calls = Reply::text("").call("c1", "apply_patch", json!({ "input": two }));
+    let calls = calls.call("c2", "bash", json!({ "command": ["apply_patch", two] }));
+    test.play([calls, say("I see.")]).await;
+    let requests = test.finish().await;
+    for id in ["c1", "c2"] {
+        let told = result(requests.last().unwrap(), id);
+        assert!(told.contains("edit_file, one call for each file: {\"path\""), "{told}");
+    }
+}

@@ -41,7 +41,8 @@ pub(super) const TOOLS: Aliases = &[
     ("task", &["agent"]),
 ];
 
-const SHELLS: &[&str] = &[
+/// Shells in other agents.
+pub(super) const SHELLS: &[&str] = &[
     "bash",
     "powershell",
     "shell",

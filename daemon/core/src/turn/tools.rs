@@ -249,6 +249,11 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
     if let Some(form) = plan_form(&call.name, settings) {
         return Answer::Todo(form, arguments.clone());
     }
+    let command = arguments.get("command").and_then(serde_json::Value::as_str);
+    if command.is_some_and(call_forms::patch::is_command) {
+        let instead = call_forms::patch::USE_INSTEAD;
+        return Answer::Wrong(format!("There is no program apply_patch. {instead}"));
+    }
     if settings.tools.iter().any(|tool| tool.name == call.name) {
         return Answer::Run;
     }
@@ -257,17 +262,20 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
         Dialect::List(list) => names.push(list.tool_name()),
         Dialect::Tasks => {}
     }
-    let is_of_notebooks = call.name.to_lowercase().contains("notebook");
-    let instead = if is_of_notebooks {
-        " A notebook is a JSON file: change a cell's lines in it with edit_file."
+    let plain = call.name.to_lowercase();
+    let instead = if plain.contains("notebook") {
+        "A notebook is a JSON file: change a cell's lines in it with edit_file."
+    } else if plain.contains("patch") {
+        call_forms::patch::USE_INSTEAD
     } else {
         ""
     };
-    Answer::Wrong(format!(
-        "There is no tool named {}. The tools are: {}.{instead}",
+    let text = format!(
+        "There is no tool named {}. The tools are: {}. {instead}",
         call.name,
         names.join(", ")
-    ))
+    );
+    Answer::Wrong(text.trim_end().to_owned())
 }
 
 /// Rounds in a row with the same calls and the same results.

@@ -149,15 +149,27 @@ fn settings_give_the_policies_that_are_described_elsewhere() {
         let nag = NagPolicy::from_setting(policy, Some(rounds)).expect("a policy");
         check_rounds(nag, Situation::OpenPlan, "...............", expect);
     };
-    check("every-round", 3, expect![[r#"
+    check(
+        "every-round",
+        3,
+        expect![[r#"
         ...............
-          !!!!!!!!!!!!!"#]]);
-    check("patient", 2, expect![[r#"
+          !!!!!!!!!!!!!"#]],
+    );
+    check(
+        "patient",
+        2,
+        expect![[r#"
         ...............
-          !  !  !  !  !"#]]);
-    check("patient", 10, expect![[r#"
+          !  !  !  !  !"#]],
+    );
+    check(
+        "patient",
+        10,
+        expect![[r#"
         ...............
-                  !"#]]);
+                  !"#]],
+    );
 }
 
 #[test]
