@@ -174,11 +174,11 @@ scene("the plan of a conversation", { script: "plan", conversation: "folded" }, 
 const dialect = (name) => () => ({ "cairn.plan.dialect": name });
 
 scene("long plans, and plans of other words", { script: "plan-blocked", conversation: "folded", prepare: dialect("write-todos") }, () => {
-  step("a blocked step is marked", async () => {
+  step("blocked and cancelled steps are marked", async () => {
     await task("Move to the new API");
     await waits("node --version");
     await plan("Remove the old endpoint, blocked").waitFor();
-    assert.equal(await plan("Ask about the old endpoint").count(), 0, "what is cancelled leaves the list");
+    await plan("Ask about the old endpoint, cancelled").waitFor();
     await window.screenshot("plan-08 blocked");
     await answer("node --version", "Deny");
     await closed(root("1 of 4 done, 3 open")).waitFor();

@@ -3,7 +3,7 @@
 //! The table of settings is [`cairn_protocol::settings`]. An unknown key or a wrong type is reported
 //! by its name and ignored; it never stops the daemon.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
     context::Price,
@@ -12,7 +12,7 @@ use cairn_core::{
         Dialect,
         reminder::{NagPolicy, ReminderSettings, ReminderTexts},
     },
-    policy::command::{CommandRules, Rule},
+    policy::command::CommandRules,
 };
 use cairn_protocol::{ReviewMode, settings};
 use serde_json::{Map, Value};
@@ -21,11 +21,6 @@ use crate::{
     exec::{CommandLimits, sandbox},
     model::choose::{ApiChoice, ModelSettings, ProviderChoice},
 };
-
-/// Limits for `cairn.shell.allow` and `cairn.shell.deny`: each command of the agent is compared
-/// with each rule.
-const MAX_RULES: usize = 1_000;
-const MAX_RULE_BYTES: usize = 4 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -102,6 +97,7 @@ impl Default for Settings {
 }
 
 mod fault;
+mod lists;
 
 pub use fault::SettingFault;
 use fault::type_of;
@@ -340,80 +336,6 @@ impl SettingsReader {
                 Err(fault) => self.invalid(path, fault),
             }
         }
-    }
-
-    /// Reads rules; reports the invalid ones.
-    fn rules(&mut self, path: &str, value: &Value) -> Vec<Rule> {
-        let Some(entries) = value.as_array() else {
-            self.wrong(path, "a list of commands", value);
-            return Vec::new();
-        };
-        let mut rules = Vec::new();
-        if entries.len() > MAX_RULES {
-            self.invalid(path, format!("only the first {MAX_RULES} commands are used"));
-        }
-        for entry in entries.iter().take(MAX_RULES) {
-            if entry.as_str().is_some_and(|text| text.len() > MAX_RULE_BYTES) {
-                let most = MAX_RULE_BYTES;
-                self.invalid(path, format!("a command has more than {most} bytes and is not used"));
-                continue;
-            }
-            match entry.as_str().map(|text| (text, Rule::parse(text))) {
-                Some((_, Some(rule))) => rules.push(rule),
-                Some((text, None)) => self.invalid(path, format!(
-                    "`{text}` is not one plain command (a last word `*` stands for any further words)"
-                )),
-                None => self.wrong(path, "commands as strings", entry),
-            }
-        }
-        rules
-    }
-
-    /// Reads folders, absolute or below the home folder; reports the others.
-    /// Reads names or addresses of hosts, without scheme, port or path.
-    fn hosts(&mut self, path: &str, value: &Value) -> Vec<String> {
-        let Some(entries) = value.as_array() else {
-            self.wrong(path, "a list of hosts", value);
-            return Vec::new();
-        };
-        let mut hosts = Vec::new();
-        for entry in entries.iter().take(MAX_RULES) {
-            match entry.as_str().map(str::trim) {
-                Some(host) if !host.is_empty() && !host.contains(['/', ' ']) => {
-                    hosts.push(host.to_owned());
-                }
-                Some(host) => self.invalid(path, format!("`{host}` is not the name of a host")),
-                None => self.wrong(path, "hosts as strings", entry),
-            }
-        }
-        hosts
-    }
-
-    fn folders(&mut self, path: &str, value: &Value) -> Vec<PathBuf> {
-        let Some(entries) = value.as_array() else {
-            self.wrong(path, "a list of folders", value);
-            return Vec::new();
-        };
-        let mut folders = Vec::new();
-        for entry in entries {
-            let Some(text) = entry.as_str() else {
-                self.wrong(path, "folders as strings", entry);
-                continue;
-            };
-            let home = || std::env::home_dir().filter(|home| home.is_absolute());
-            let folder = match text.strip_prefix("~/") {
-                Some(below) => home().map(|home| home.join(below)),
-                None => Some(PathBuf::from(text)).filter(|folder| folder.is_absolute()),
-            };
-            match folder {
-                Some(folder) => folders.push(folder),
-                None => {
-                    let fault = "is not an absolute path, and does not begin with ~/";
-                    self.invalid(path, format!("`{text}` {fault}"));
-                }
-            }
-        }
-        folders
     }
 
     /// Reads text; an empty string means "not set", as editors send it.

@@ -137,10 +137,28 @@ mod tests {
 
     #[test]
     fn a_patch_of_one_file_is_a_call() {
-        check("*** Update File: a\n@@\n one\n-two\n+2\n three", expect![[r#"edit_file {"path":"a","edits":[{"old_text":"one\ntwo\nthree","new_text":"one\n2\nthree"}]}"#]]);
-        check("*** Update File: a\n@@ def second():\n+    log()", expect![[r#"edit_file {"path":"a","edits":[{"old_text":"def second():","new_text":"def second():\n    log()"}]}"#]]);
-        check("*** Update File: a\n@@\n-a\n+b\n@@ class C:\n c\n+d\n*** End of File", expect![[r#"edit_file {"path":"a","edits":[{"old_text":"a","new_text":"b"},{"old_text":"c","new_text":"c\nd"}]}"#]]);
-        check("*** Add File: new/a\n+one\n+\n+two", expect![[r#"write_file {"path":"new/a","content":"one\n\ntwo\n"}"#]]);
+        check(
+            "*** Update File: a\n@@\n one\n-two\n+2\n three",
+            expect![[
+                r#"edit_file {"path":"a","edits":[{"old_text":"one\ntwo\nthree","new_text":"one\n2\nthree"}]}"#
+            ]],
+        );
+        check(
+            "*** Update File: a\n@@ def second():\n+    log()",
+            expect![[
+                r#"edit_file {"path":"a","edits":[{"old_text":"def second():","new_text":"def second():\n    log()"}]}"#
+            ]],
+        );
+        check(
+            "*** Update File: a\n@@\n-a\n+b\n@@ class C:\n c\n+d\n*** End of File",
+            expect![[
+                r#"edit_file {"path":"a","edits":[{"old_text":"a","new_text":"b"},{"old_text":"c","new_text":"c\nd"}]}"#
+            ]],
+        );
+        check(
+            "*** Add File: new/a\n+one\n+\n+two",
+            expect![[r#"write_file {"path":"new/a","content":"one\n\ntwo\n"}"#]],
+        );
         check("*** Delete File: a", expect![[r#"delete_file {"path":"a"}"#]]);
     }
 

@@ -158,6 +158,18 @@ fn single_tasks_change_a_list_that_was_sent_whole() {
 }
 
 #[test]
+fn a_text_of_the_list_may_be_longer_than_one_of_the_graph() {
+    let long = "x".repeat(300);
+    let mut plan = Plan::default();
+    let list = json!({"todos": [{"content": long, "status": "pending"}]});
+    apply_call(&mut plan, PlanForm::named("TodoWrite").expect("a tool"), &list);
+    let start = json!({"taskId": 1, "status": "in_progress"});
+    let outcome = apply_to_list(&mut plan, TaskTool::Update, &start);
+    assert!(!outcome.is_error, "{}", outcome.content);
+    assert_eq!((plan.items()[0].status, plan.items()[0].content.len()), (Status::InProgress, 300));
+}
+
+#[test]
 fn a_whole_list_changes_the_graph() {
     let mut graph = Graph::default();
     let mut out = String::new();
