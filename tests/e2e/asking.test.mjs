@@ -119,6 +119,39 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
   });
 });
 
+scene("a model server without encryption", { model: { key: KEY }, conversation: "folded" }, () => {
+  step("is asked after a yes, and gets a key after a second one", async () => {
+    await window.command("Cairn: Choose Model");
+    await listed("OpenRouter");
+    await window.choose("Other Server…");
+    // An address of this machine that does not say so.
+    await window.answer("Address of a server", model.baseUrl.replace("127.0.0.1", "0.0.0.0"));
+    const first = window.dialog("Ask 0.0.0.0 without encryption?");
+    await first.waitFor();
+    await window.screenshot("asking-08 without encryption");
+    await window.button("Allow Plain HTTP", first).click();
+    await asked("named no models");
+    assert.match(JSON.stringify(now().input), /Incorrect API key/u);
+    await window.choose("Set API Key…");
+    const second = window.dialog("Send an API key to 0.0.0.0 without encryption?");
+    await second.waitFor();
+    await window.screenshot("asking-09 a key without encryption");
+    await window.button("Enter Key", second).click();
+    await window.answer("API key for", KEY);
+    await asked("works: 2 models");
+    await key("Escape");
+  });
+
+  step("keeps the first answer", async () => {
+    await window.command("Cairn: Choose Model");
+    await listed("OpenRouter");
+    await window.choose("Other Server…");
+    await window.answer("Address of a server", model.baseUrl.replace("127.0.0.1", "0.0.0.0"));
+    await asked("works: 2 models");
+    await key("Escape");
+  });
+});
+
 scene("tasks in the box", { model: true, conversation: "folded" }, () => {
   step("a question is shown by its last sentence, also in the reply box", async () => {
     await window.command("Agent: run task");

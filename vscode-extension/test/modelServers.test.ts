@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { LOCAL, VENDORS, factsOf, originOf, serverAt, settingsFor } from "../src/commands/modelServers";
+import { LOCAL, VENDORS, factsOf, originOf, plainHost, serverAt, settingsFor } from "../src/commands/modelServers";
 
 describe("a model server", () => {
   it("is reached over https, or on this machine", () => {
@@ -17,6 +17,16 @@ describe("a model server", () => {
     for (const text of ["", "models.example", "file:///etc/passwd", "javascript:alert(1)"]) {
       expect(serverAt(text)).toBeUndefined();
     }
+  });
+
+  it("names the host to which text would go without encryption", () => {
+    const host = (baseUrl: string): string | undefined => plainHost({ name: "x", provider: "openai", baseUrl });
+    expect(host("http://ollama:11434/v1")).toBe("ollama");
+    expect(host("http://192.168.1.20:8080")).toBe("192.168.1.20");
+    for (const other of ["https://ollama", "http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"]) {
+      expect(host(other)).toBeUndefined();
+    }
+    expect([...VENDORS, ...LOCAL].map(plainHost).every((name) => name === undefined)).toBe(true);
   });
 
   it("brings the settings of its model, and takes those of an earlier one away", () => {

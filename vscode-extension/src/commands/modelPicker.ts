@@ -6,7 +6,7 @@ import { label, oneLine } from "../text/display";
 import { messageText } from "../text/messages";
 import { showFailure } from "../status/offer";
 import type { Credentials } from "./credentials";
-import { LOCAL, type ModelServer, VENDORS, countOf, factsOf, originOf, serverAt, settingsFor } from "./modelServers";
+import { LOCAL, type ModelServer, VENDORS, countOf, factsOf, originOf, plainHost, serverAt, settingsFor } from "./modelServers";
 
 interface Choice extends vscode.QuickPickItem {
   readonly run?: () => Thenable<unknown>;
@@ -112,9 +112,23 @@ export class ModelPicker {
       validateInput: (text) => (text === "" || serverAt(text) !== undefined ? undefined : vscode.l10n.t("This is no http or https address.")),
     });
     const server = serverAt(address ?? "");
-    if (server !== undefined) {
+    if (server !== undefined && (await allowPlain(server))) {
       await this.#chooseModel(server);
     }
+  }
+
+  /** Asks for a key. Without encryption it goes only where the user confirms that. */
+  async #askKey(server: ModelServer, origin: string): Promise<boolean | undefined> {
+    const host = plainHost(server);
+    if (host !== undefined) {
+      const send = vscode.l10n.t("Enter Key");
+      const question = vscode.l10n.t("Send an API key to {0} without encryption?", host);
+      const detail = vscode.l10n.t("Everybody on the way to this host can read the key.");
+      if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, send)) !== send) {
+        return undefined;
+      }
+    }
+    return this.credentials.ask(server.provider, origin);
   }
 
   /** Asks for a key until the server answers, then shows its models. */
@@ -129,7 +143,7 @@ export class ModelPicker {
         return this.#showModels(server, told.models);
       }
       if (code === "no_api_key" || code === "key_of_other_server") {
-        if ((await this.credentials.ask(server.provider, told.origin)) !== true) {
+        if ((await this.#askKey(server, told.origin)) !== true) {
           return;
         }
       } else if (!(await this.#goOn(server, told))) {
@@ -149,7 +163,7 @@ export class ModelPicker {
         : [
             {
               label: `$(key) ${vscode.l10n.t("Set API Key…")}`,
-              run: async () => (again = (await this.credentials.ask(server.provider, told.origin)) !== undefined),
+              run: async () => (again = (await this.#askKey(server, told.origin)) !== undefined),
             },
             { label: `$(edit) ${vscode.l10n.t("Enter a Model Name…")}`, run: () => this.#askName(server) },
           ]),
@@ -194,6 +208,25 @@ export class ModelPicker {
 
 function heading(words: string): Choice {
   return { label: words, kind: vscode.QuickPickItemKind.Separator };
+}
+
+/** True if the user lets text go to the server, which may be without encryption. The host is remembered. */
+async function allowPlain(server: ModelServer): Promise<boolean> {
+  const host = plainHost(server);
+  const named = vscode.workspace.getConfiguration("cairn.model").inspect<readonly string[]>("plainHttpHosts")?.globalValue ?? [];
+  if (host === undefined || named.includes(host)) {
+    return true;
+  }
+  const allow = vscode.l10n.t("Allow Plain HTTP");
+  const question = vscode.l10n.t("Ask {0} without encryption?", host);
+  const detail = vscode.l10n.t(
+    "Everybody on the way to this host can read the conversation and the files that the agent reads. The setting cairn.model.plainHttpHosts keeps your answer.",
+  );
+  if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, allow)) !== allow) {
+    return false;
+  }
+  await write({ plainHttpHosts: [...named, host] });
+  return true;
 }
 
 /** User level: a workspace must not choose where the user's text goes. */

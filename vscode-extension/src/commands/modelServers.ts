@@ -37,6 +37,13 @@ export function originOf({ baseUrl }: ModelServer): string | undefined {
   return baseUrl === undefined ? undefined : new URL(baseUrl).origin;
 }
 
+/** The host of a server to which text would go without encryption; nothing for one that is encrypted or on this machine. */
+export function plainHost({ baseUrl }: ModelServer): string | undefined {
+  const { protocol, hostname } = new URL(baseUrl ?? "https://vendor");
+  const here = /^(localhost|127(\.\d+){3}|\[::1\])$/iu.test(hostname);
+  return protocol === "http:" && !here ? hostname : undefined;
+}
+
 /** The server at an address that the user typed; nothing if it is no URL. */
 export function serverAt(address: string): ModelServer | undefined {
   const text = address.trim();
