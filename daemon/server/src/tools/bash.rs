@@ -273,7 +273,7 @@ impl BashCall {
         };
         let mut detail = ModelText::default();
         for text in [&mut content, &mut detail] {
-            report(&outcome, log.as_deref(), text);
+            report(&outcome, &self.command, log.as_deref(), text);
             if full {
                 text.own(&format!(
                     "ended after {:.0} s: {RUNNING_LIMIT} processes run already, so it could not go on as one",

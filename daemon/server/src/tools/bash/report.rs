@@ -1,6 +1,6 @@
 //! Words about the end of a command: its output, its exit, and hints about missing rights.
 
-use cairn_core::{marks::ModelText, policy::sandbox::Needs};
+use cairn_core::{marks::ModelText, policy::sandbox::Needs, sanitize};
 
 use crate::exec::{Captured, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES};
 
@@ -52,7 +52,12 @@ fn misses_something_below(home: &str, cwd: &str, output: &str) -> bool {
         && output.lines().any(|line| line.contains(home) && !line.contains(cwd) && says(line))
 }
 
-pub(super) fn report(outcome: &CommandOutcome, log: Option<&str>, out: &mut ModelText) {
+pub(super) fn report(
+    outcome: &CommandOutcome,
+    command: &str,
+    log: Option<&str>,
+    out: &mut ModelText,
+) {
     let Captured { head, tail, total_bytes, dropped, binary } = &outcome.output;
     out.add(head);
     if *binary {
@@ -77,9 +82,69 @@ pub(super) fn report(outcome: &CommandOutcome, log: Option<&str>, out: &mut Mode
         out.own("ended: it had started more than a thousand processes");
     }
     if outcome.left_running > 0 && matches!(outcome.exit, Exit::Code(_) | Exit::Signal(_)) {
+        let jobs: Vec<String> = jobs(command).iter().map(|job| format!("`{job}`")).collect();
+        let names = if jobs.is_empty() { String::new() } else { format!(" ({})", jobs.join(", ")) };
         out.own(&format!(
-            "{} left in the background, ended: start what should stay with `background`, without `&`",
+            "{} left in the background, ended{names}: call bash again with `background: true` for what should stay, without `&`",
             outcome.left_running
         ));
+    }
+}
+
+/// Most background jobs that are named, and most characters of each.
+const MOST_JOBS: usize = 4;
+const MOST_JOB_CHARS: usize = 60;
+
+/// Commands that a script starts with `&`, as they are written. Quotes are followed; what stands in a
+/// here-document counts as script, so a name may be too many.
+fn jobs(script: &str) -> Vec<String> {
+    let mut jobs = Vec::new();
+    let mut job = String::new();
+    let mut quote = None;
+    let mut characters = script.chars().peekable();
+    let mut before = ' ';
+    while let Some(character) = characters.next() {
+        let next = characters.peek().copied();
+        match character {
+            '\'' | '"' if quote.is_none() => quote = Some(character),
+            _ if quote == Some(character) => quote = None,
+            '&' if quote.is_none() && before != '>' && !matches!(next, Some('&' | '>')) => {
+                if before != '&' && jobs.len() < MOST_JOBS {
+                    jobs.push(sanitize::one_line(job.trim(), MOST_JOB_CHARS));
+                }
+                job.clear();
+                before = character;
+                continue;
+            }
+            '&' | ';' | '|' | '\n' | '(' | '{' if quote.is_none() && before != '>' => {
+                job.clear();
+                before = character;
+                continue;
+            }
+            _ => {}
+        }
+        job.push(character);
+        before = character;
+    }
+    jobs.retain(|job| !job.is_empty());
+    jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_of_a_script_are_named() {
+        for (script, names) in [
+            ("python3 -m http.server 8000 &", vec!["python3 -m http.server 8000"]),
+            ("cd web && npm start > log 2>&1 & sleep 1; curl x", vec!["npm start > log 2>&1"]),
+            ("sleep 60 & setsid sleep 61 & echo left", vec!["sleep 60", "setsid sleep 61"]),
+            ("(sleep 60 &)\nls", vec!["sleep 60"]),
+            ("echo 'a & b' && ls &> log", vec![]),
+            ("ls && ls", vec![]),
+        ] {
+            assert_eq!(jobs(script), names, "{script}");
+        }
     }
 }
