@@ -19,6 +19,7 @@ mod processes;
 mod queue;
 mod reminders;
 mod several_folders;
+mod slips;
 mod subagents;
 mod tasks;
 mod turns;

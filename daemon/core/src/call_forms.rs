@@ -127,10 +127,11 @@ pub fn ignored_text(ignored: &[String], tool: &OfferedTool) -> String {
 /// Name of a tool without what servers with a wrong template leave around it: `functions.grep:0`,
 /// `default_api:grep` and `grep<|channel|>commentary` are `grep`.
 pub(crate) fn bare_name(name: &str) -> &str {
-    let name = name.split("<|").next().unwrap_or(name).trim();
+    let name = name.split("<|").next().unwrap_or(name);
     let name =
         name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(':').unwrap_or(name);
-    name.rsplit(['.', ':', '/']).next().unwrap_or(name).trim()
+    let is_word = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    name.split_once(['.', ':']).filter(|(prefix, _)| is_word(prefix)).map_or(name, |(_, rest)| rest)
 }
 
 /// Name without case and word separators: `MultiEdit` and `multi_edit` are the same.

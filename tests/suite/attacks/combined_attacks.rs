@@ -505,7 +505,7 @@ async fn absurd_arguments_are_reported_and_nothing_runs() {
         ("bash", json!({ "command": "touch ran", "timeout_ms": 1e300 }), "`timeout_ms` is 1e+300"),
         ("bash", json!({}), "`command` is missing"),
         ("read_file", json!({ "path": 7 }), "`path` is 7"),
-        ("read_file", json!({ "path": ["a"] }), "`path` is an array"),
+        ("read_file", json!({ "path": ["a", "b"] }), "`path` is an array"),
         ("read_file", json!({ "path": "a", "offset": most, "limit": most }), "a"),
         ("read_file", json!({ "path": "a", "offset": 2, "limit": most }), "2\ttwo"),
         ("read_file", json!({ "path": "a", "offset": 0, "limit": 0 }), "1\tone"),

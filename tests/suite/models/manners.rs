@@ -124,3 +124,55 @@ async fn a_lesson_that_does_not_help_ends_the_turn() {
     assert_eq!(*refused.lock().unwrap(), 2);
     test.finish().await;
 }
+
+/// One answer of a server as an event stream.
+fn stream(deltas: &[Value]) -> Response {
+    let mut body = String::new();
+    for (at, delta) in deltas.iter().enumerate() {
+        let finish = (at + 1 == deltas.len()).then_some("stop");
+        let chunk = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] });
+        body.push_str(&format!("data: {chunk}\n\n"));
+    }
+    Response::raw(200, "text/event-stream", body + "data: [DONE]\n\n")
+}
+
+/// Fields without end, thinking that never closes: the turn ends with a reason, and the session goes on.
+#[tokio::test]
+async fn what_a_server_makes_too_large_ends_the_turn_plainly() {
+    let mut many = serde_json::Map::new();
+    many.extend((0..1_000).map(|number| (format!("member{number}"), json!("x"))));
+    let large = json!({ "content": "", "blob": "x".repeat(10 << 20) });
+    let pieces = json!({ "content": "", "blob": "x".repeat(2 << 20) });
+    let unclosed = json!({ "content": format!("<think>{}", "why? ".repeat(100_000)) });
+    let endless = json!({ "content": format!("<think>{}", "why? ".repeat(1_000_000)) });
+    let rows = [
+        (large, "larger than 8388608 bytes"),
+        (pieces, "to be sent back"),
+        (many.into(), "to be sent back"),
+        (unclosed, "answered with nothing"),
+        (endless, "larger than"),
+    ];
+    for (delta, says) in rows {
+        let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
+        let answer = delta.clone();
+        test.model.otherwise(move |_| stream(std::slice::from_ref(&answer)));
+        let end = test.editor.run("Do it").await;
+        assert_eq!(end.reason, EndReason::Failed, "{says}");
+        assert!(end.summary.contains(says), "{}", end.summary);
+        assert!(end.summary.len() < 1_000, "{}", end.summary.len());
+        let after = test.play_on(&end.session_id, [say("Back again.")]).await;
+        assert_eq!(after.reason, EndReason::Completed);
+        test.finish().await;
+    }
+}
+
+/// An answer that quotes a file with calls in it.
+#[tokio::test]
+async fn a_quoted_call_is_text() {
+    let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
+    let quote =
+        "The file says:\n\n```xml\n<tool_call>\n{\"name\": \"delete_file\"}\n</tool_call>\n```\n";
+    let end = test.play([say(quote)]).await;
+    assert_eq!((end.reason, end.summary.trim()), (EndReason::Completed, quote.trim()));
+    assert_eq!(test.finish().await.len(), 1);
+}

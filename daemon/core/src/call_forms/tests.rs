@@ -61,12 +61,20 @@ fn a_name_with_marks_of_a_template_means_the_tool() {
         "functions.read_file:0",
         "default_api:read_file",
         "read_file<|channel|>commentary",
-        " read_file ",
-        "tools/ReadFile",
+        "tools.ReadFile",
     ] {
         check(name, json!({"path": "a"}), expect![[r#"read_file {"path":"a"}"#]]);
     }
-    for name in ["", ":", "functions.", "<|channel|>", "functions.fly", "read_file.2x"] {
+    for name in [
+        "",
+        ":",
+        " read_file",
+        "a/read_file",
+        "functions.",
+        "<|channel|>",
+        "functions.fly",
+        "read_file.2x",
+    ] {
         check(name, json!({}), expect!["no such tool"]);
     }
 }

@@ -56,12 +56,19 @@ fn allows(schema: &Value, value: &Value) -> bool {
     }
 }
 
+/// False for a value that is none of those that the schema lists.
+fn is_value(schema: &Value, value: &Value) -> bool {
+    schema["enum"].as_array().is_none_or(|values| values.contains(value))
+}
+
 fn converted(value: &Value, schema: &Value) -> Option<Value> {
     let unwrapped = json_text::unwrapped(value);
     if names(schema, "array") {
         return match unwrapped.as_ref() {
             list @ Value::Array(_) => Some(list.clone()),
-            one if allows(&schema["items"], one) => Some(json!([one])),
+            one if allows(&schema["items"], one) && is_value(&schema["items"], one) => {
+                Some(json!([one]))
+            }
             _ => None,
         };
     }

@@ -364,8 +364,9 @@ fn spellings(name: &str) -> impl Iterator<Item = &str> {
         "taskId" => &["task_id", "id"],
         "subject" => &["title", "content"],
         "activeForm" => &["active_form"],
-        "addBlocks" => &["add_blocks", "blocks"],
-        "addBlockedBy" => &["add_blocked_by", "blockedBy", "blocked_by"],
+        // `blockedBy` would be the whole list, and is another meaning.
+        "addBlocks" => &["add_blocks"],
+        "addBlockedBy" => &["add_blocked_by"],
         _ => &[],
     };
     std::iter::once(name).chain(others.iter().copied())
