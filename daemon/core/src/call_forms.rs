@@ -99,9 +99,11 @@ pub fn translate(
 
 /// The patch of a call, of a tool or of a shell command.
 fn patch_in<'a>(name: &str, arguments: &'a Map<String, Value>) -> Option<&'a str> {
+    let has = |name: &&str| arguments.contains_key(*name);
     match plain(name).as_str() {
         "applypatch" => patch::of_call(arguments),
-        shell if names::SHELLS.contains(&shell) => {
+        // The paths of a patch in another folder would be those of other files.
+        shell if names::SHELLS.contains(&shell) && !names::FOLDERS.iter().any(has) => {
             ["command", "cmd"].iter().find_map(|name| patch::of_command(arguments.get(*name)?))
         }
         _ => None,
@@ -267,8 +269,8 @@ impl Form<'_> {
             let ms = if limit < 1_000 { limit * 1_000 } else { limit };
             self.set("timeout_ms", json!(ms));
         }
-        let folder = ["workdir", "cwd", "dir_path", "directory", "working_directory"];
-        let folders: Vec<Value> = folder.iter().filter_map(|name| self.take(name)).collect();
+        let folders: Vec<Value> =
+            names::FOLDERS.iter().filter_map(|name| self.take(name)).collect();
         if let (Some(Value::String(folder)), Some(Value::String(command))) =
             (folders.first(), self.arguments.get_mut("command"))
             && !matches!(folder.as_str(), "" | "." | "./")

@@ -58,6 +58,10 @@ pub(super) const SHELLS: &[&str] = &[
     "containerexec",
 ];
 
+/// Arguments of a shell that name its folder.
+pub(super) const FOLDERS: &[&str] =
+    &["workdir", "cwd", "dir_path", "directory", "working_directory"];
+
 /// Tools that refuse unknown arguments and name them.
 pub(super) const NAMES_UNKNOWN: &[&str] = &["TaskCreate", "TaskUpdate", "TaskGet", "TaskList"];
 

@@ -30,9 +30,14 @@ pub(super) fn of_command(command: &Value) -> Option<&str> {
     }
 }
 
-/// True for a shell command that begins with the program `apply_patch`, which does not exist here.
+/// True for a shell command that begins with the program `apply_patch`, possibly in another folder. The
+/// program does not exist here.
 pub fn is_command(command: &str) -> bool {
-    command.split_whitespace().next().is_some_and(is_program)
+    command.lines().find(|line| !line.starts_with("cd ")).is_some_and(begins)
+}
+
+fn begins(script: &str) -> bool {
+    script.split_whitespace().next().is_some_and(is_program)
 }
 
 fn is_program(word: &str) -> bool {
@@ -40,7 +45,7 @@ fn is_program(word: &str) -> bool {
 }
 
 fn of_script(script: &str) -> Option<&str> {
-    let begin = script.find("*** Begin Patch").filter(|_| is_command(script))?;
+    let begin = script.find("*** Begin Patch").filter(|_| begins(script))?;
     let end = script.rfind("*** End Patch")? + "*** End Patch".len();
     script.get(begin..end)
 }
@@ -180,8 +185,14 @@ mod tests {
         {
             assert_eq!(of_command(&command), Some(patch), "{command}");
         }
-        for other in [json!("cat a"), json!(["ls", "a"]), json!("echo '*** Begin Patch'"), json!(1)]
-        {
+        assert!(is_command("cd sub || exit\napply_patch x") && !is_command("cd sub\nls"));
+        for other in [
+            json!("cat a"),
+            json!(format!("cd sub\n{script}")),
+            json!(["ls", "a"]),
+            json!("echo '*** Begin Patch'"),
+            json!(1),
+        ] {
             assert_eq!(of_command(&other), None, "{other}");
         }
     }

@@ -118,6 +118,18 @@ fn values_are_converted_to_the_types_of_the_schema() {
 }
 
 #[test]
+fn a_patch_in_another_folder_stays_a_command() {
+    let patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch";
+    check(
+        "bash",
+        json!({"command": ["apply_patch", patch], "workdir": "sub"}),
+        expect![[
+            r#"bash {"command":"cd sub || exit\napply_patch '*** Begin Patch\n*** Delete File: a\n*** End Patch'"}"#
+        ]],
+    );
+}
+
+#[test]
 fn a_value_without_one_meaning_stays() {
     check(
         "write_file",

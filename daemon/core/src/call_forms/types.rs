@@ -87,7 +87,7 @@ fn converted(value: &Value, schema: &Value) -> Option<Value> {
     }
 }
 
-/// Largest number up to which each whole one has a float of its own.
+/// Largest integer below which a float represents every integer exactly.
 const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn whole(number: f64) -> Option<Value> {
