@@ -112,6 +112,28 @@ async fn a_server_is_asked_in_the_refused_form_once() {
     }
 }
 
+/// Both requests are on the way before the first refusal comes.
+#[tokio::test]
+async fn tasks_beside_each_other_learn_the_same_lesson() {
+    let test = TestDaemon::open(Wire::OpenAi, &[]).await;
+    let (first, gate) =
+        Response::error(400, "e", "Unrecognized request argument: stream_options").held_at(1);
+    test.model.push(first);
+    test.model.push(Response::error(400, "e", "Unrecognized request argument: stream_options"));
+    test.script([say("Done."), say("Done.")]);
+    let one = test.editor.run_task("One").await;
+    test.model.wait_for_requests(1).await;
+    let two = test.editor.run_task("Two").await;
+    test.model.wait_for_requests(2).await;
+    // The second one is not held back, so it ends first.
+    let two = test.editor.turn_end(&two.turn_id).await;
+    gate.open();
+    for end in [two, test.editor.turn_end(&one.turn_id).await] {
+        assert_eq!(end.reason, EndReason::Completed, "{}", end.summary);
+    }
+    assert_eq!(test.finish().await.len(), 4);
+}
+
 /// A server that always refuses is not asked again and again.
 #[tokio::test]
 async fn a_lesson_that_does_not_help_ends_the_turn() {

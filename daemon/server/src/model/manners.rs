@@ -112,20 +112,24 @@ pub struct KnownServer(Arc<Mutex<HashSet<Lesson>>>);
 
 impl KnownServer {
     pub(super) fn knows(&self, lesson: Lesson) -> bool {
-        self.lessons(|lessons| lessons.contains(&lesson))
+        self.with(|lessons| lessons.contains(&lesson))
     }
 
-    /// Remembers a lesson. False if it was known, so a request of another form is no use.
-    pub(super) fn learn(&self, lesson: Lesson) -> bool {
-        self.lessons(|lessons| lessons.insert(lesson))
+    pub(super) fn learn(&self, lesson: Lesson) {
+        self.with(|lessons| lessons.insert(lesson));
+    }
+
+    /// Returns all lessons so far. A request that knew a lesson is not repeated because of it.
+    pub(super) fn lessons(&self) -> HashSet<Lesson> {
+        self.with(|lessons| lessons.clone())
     }
 
     /// Number of lessons that change the encoded conversation.
     pub(super) fn revision(&self) -> usize {
-        self.lessons(|lessons| lessons.iter().filter(|lesson| lesson.changes_messages()).count())
+        self.with(|lessons| lessons.iter().filter(|lesson| lesson.changes_messages()).count())
     }
 
-    fn lessons<T>(&self, work: impl FnOnce(&mut HashSet<Lesson>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut HashSet<Lesson>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -208,8 +212,10 @@ mod tests {
     fn a_lesson_is_learned_once_and_for_one_server() {
         let servers = KnownServers::default();
         let one = servers.of("https://a.example".into());
-        assert!(one.learn(Lesson::NeverReasoning) && !one.learn(Lesson::NeverReasoning));
-        assert!(one.learn(Lesson::NoStreamOptions));
+        one.learn(Lesson::NeverReasoning);
+        one.learn(Lesson::NeverReasoning);
+        one.learn(Lesson::NoStreamOptions);
+        assert_eq!(one.lessons().len(), 2);
         assert_eq!(servers.of("https://a.example".into()).revision(), 1);
         assert!(!servers.of("https://b.example".into()).knows(Lesson::NeverReasoning));
         for number in 0..1_000 {

@@ -78,7 +78,7 @@ pub struct OpenAi {
     /// servers may not know the new one.
     max_tokens_fields: [&'static str; 2],
     turns: Turns,
-    /// Origin of the server, which gets back what it sent.
+    /// Origin of the server. Members of an answer go back to the same origin only.
     origin: String,
     known: KnownServer,
     endpoint: Arc<Endpoint>,
@@ -134,7 +134,7 @@ impl OpenAi {
 }
 
 impl OpenAi {
-    /// Sets what was learned about the server.
+    /// Sets the lessons of the server.
     #[must_use]
     pub fn knowing(self, known: KnownServer) -> Self {
         Self { known, ..self }
@@ -278,8 +278,12 @@ impl Provider for OpenAi {
         let decoder = ChatDecoder::new(call_id_prefix(), request.messages).of_server(&self.origin);
         let endpoint = Arc::clone(&self.endpoint);
         let known = self.known.clone();
-        let adapts =
-            move |failure: &_| manners::lesson(failure).is_some_and(|lesson| known.learn(lesson));
+        // Requests that run beside each other may be refused for the same reason.
+        let before = known.lessons();
+        let adapts = move |failure: &_| {
+            let news = manners::lesson(failure).filter(|lesson| !before.contains(lesson));
+            news.inspect(|lesson| known.learn(*lesson)).is_some()
+        };
         let (key, headers) = (KeyHeader::Bearer, HeaderMap::new());
         Box::pin(endpoint.exchange(key, headers, body, decoder, adapts, events))
     }

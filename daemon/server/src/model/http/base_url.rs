@@ -59,7 +59,7 @@ impl BaseUrl {
         Self::parse_with(text, host.as_slice()).map(|base| base.origin())
     }
 
-    /// True if what is sent leaves this machine without encryption.
+    /// True if requests leave this machine without encryption.
     pub fn is_plain(&self) -> bool {
         self.0.scheme() == "http" && !self.is_loopback()
     }

@@ -77,7 +77,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Sets the origin of the server, which gets back what it sent.
+    /// Sets the origin of the server.
     #[must_use]
     pub fn of_server(self, origin: &str) -> Self {
         Self { server: origin.to_owned(), ..self }

@@ -114,7 +114,7 @@ impl Splitter {
         parts
     }
 
-    /// Returns what was held back, at the end of the answer.
+    /// Returns the text held back, at the end of the answer.
     pub(super) fn end(&mut self) -> Vec<Part> {
         let mut parts = Vec::new();
         let held = std::mem::take(&mut self.held);
