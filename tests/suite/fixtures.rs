@@ -9,9 +9,9 @@ use std::{
 
 use cairn::{environment::Environment, hub, lsp};
 use cairn_protocol::{
-    ApprovalDecision, ApproveResult, Cancel, CancelParams, EndReason, Hunk, MessageRole, Notice,
-    Panel, ReviewNotification, RunTask, RunTaskParams, RunTaskResult, State, ToolNotification,
-    ToolState, TurnPhase,
+    ApprovalDecision, ApproveResult, Cancel, CancelParams, EndReason, Hunk, ItemStatus,
+    MessageRole, Notice, Panel, ReviewNotification, RunTask, RunTaskParams, RunTaskResult, State,
+    ToolNotification, ToolState, TurnPhase,
 };
 use cairn_tests::{
     editor_double::{self, Approval, EditorDouble, TurnEnd},
@@ -299,6 +299,16 @@ pub(crate) fn journals(state: &Path) -> Vec<PathBuf> {
 
 pub(crate) fn bash(id: &str, command: &str) -> Reply {
     call(id, "bash", json!({ "command": command }))
+}
+
+/// Mark of an item: `x` done, `>` in progress, `-` cancelled.
+pub(crate) fn mark(status: ItemStatus) -> char {
+    match status {
+        ItemStatus::Pending => ' ',
+        ItemStatus::InProgress => '>',
+        ItemStatus::Completed => 'x',
+        ItemStatus::Cancelled => '-',
+    }
 }
 
 /// A plan of items with statuses: `x` done, `>` in progress, ` ` open.

@@ -1,6 +1,6 @@
 //! Planning dialects: the same task in each of the seven gives the same plan, whichever is offered.
 
-use cairn_protocol::{EndReason, ItemStatus, Notice};
+use cairn_protocol::{EndReason, Notice};
 use cairn_tests::model_server::{Reply, Wire, assert_append_only};
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -128,12 +128,7 @@ async fn every_planning_dialect_gives_the_same_plan() {
                 match notice {
                     Notice::Plan(plan) => {
                         let items = plan.items.iter().map(|item| {
-                            let mark = match item.status {
-                                ItemStatus::Pending => ' ',
-                                ItemStatus::InProgress => '>',
-                                ItemStatus::Completed => 'x',
-                                ItemStatus::Cancelled => '-',
-                            };
+                            let mark = mark(item.status);
                             format!("[{mark}] {} / {}", item.content, item.active_form)
                         });
                         plans.push(items.collect::<Vec<_>>().join("; "));

@@ -1,8 +1,8 @@
 //! The plan from one turn to the next: the rows of the table in docs/plan.md, a test each.
 
 use cairn_protocol::{
-    EndReason, ForkSession, ForkSessionParams, ItemStatus, Notice, OpenSessionResult, Panel,
-    PlanNotification, RestoreCheckpoint, RestoreCheckpointParams, State,
+    EndReason, ForkSession, ForkSessionParams, Notice, OpenSessionResult, Panel, PlanNotification,
+    RestoreCheckpoint, RestoreCheckpointParams, State,
 };
 use cairn_tests::model_server::{Response, Wire};
 
@@ -11,12 +11,7 @@ use crate::fixtures::*;
 fn shown(plan: Option<&PlanNotification>) -> String {
     let Some(plan) = plan else { return "none".to_owned() };
     let items = plan.items.iter().map(|item| {
-        let mark = match item.status {
-            ItemStatus::Pending => ' ',
-            ItemStatus::InProgress => '>',
-            ItemStatus::Completed => 'x',
-            ItemStatus::Cancelled => '-',
-        };
+        let mark = mark(item.status);
         format!("[{mark}] {}", item.content)
     });
     format!("{:?}: {}", plan.panel, items.collect::<Vec<_>>().join(", "))

@@ -1,7 +1,7 @@
 //! Models with slips of form: random spellings of planning calls and of other calls. None ends a
 //! session, and each plan is in the panel after its first call.
 
-use cairn_protocol::{EndReason, ItemStatus, Notice};
+use cairn_protocol::{EndReason, Notice};
 use cairn_tests::{
     model_server::{Reply, Wire},
     rng::Rng,
@@ -130,12 +130,7 @@ impl Slips {
 fn marks(notice: &Notice, session: &str) -> Option<String> {
     let Notice::Plan(plan) = notice else { return None };
     let items = plan.items.iter().map(|item| {
-        let mark = match item.status {
-            ItemStatus::Pending => ' ',
-            ItemStatus::InProgress => '>',
-            ItemStatus::Completed => 'x',
-            ItemStatus::Cancelled => '-',
-        };
+        let mark = mark(item.status);
         format!("[{mark}] {}", item.content)
     });
     (plan.session_id == session).then(|| items.collect::<Vec<_>>().join(", "))

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path, process::Stdio, time::Duration};
 
 use cairn::store::tasks::TaskList;
-use cairn_protocol::{EndReason, ItemStatus, Notice, PlanNotification, ToolState};
+use cairn_protocol::{EndReason, Notice, PlanNotification, ToolState};
 use cairn_tests::model_server::{Reply, assert_append_only};
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -35,12 +35,7 @@ fn status(id: &str, task: u32, status: &str) -> Reply {
 fn shown(plan: &PlanNotification) -> String {
     let mut out = format!("{:?} {}/{}\n", plan.panel, plan.completed, plan.total);
     for item in &plan.items {
-        let mark = match item.status {
-            ItemStatus::Pending => ' ',
-            ItemStatus::InProgress => '>',
-            ItemStatus::Completed => 'x',
-            ItemStatus::Cancelled => '-',
-        };
+        let mark = mark(item.status);
         assert_eq!(item.blocked, !item.blocked_by.is_empty());
         let blocked = match item.blocked_by.as_slice() {
             [] => String::new(),

@@ -142,7 +142,7 @@ fn patient_policy_waits_for_more_than_its_rounds() {
     );
 }
 
-/// The table of docs/plan.md: what is described elsewhere, and the settings for exactly that.
+/// Table of published policies in docs/plan.md.
 #[test]
 fn settings_give_the_policies_that_are_described_elsewhere() {
     let check = |policy, rounds, expect| {
