@@ -3,6 +3,7 @@
 
 mod addresses;
 mod certificates;
+mod check;
 mod live;
 mod manners;
 mod reasoning;

@@ -23,6 +23,7 @@ export const requests = {
   state: { method: "agent/state" } as RequestMethod<Empty, StateResult>,
   models: { method: "agent/models" } as RequestMethod<Empty, ModelsResult>,
   serverModels: { method: "agent/models/server" } as RequestMethod<ServerModelsParams, ServerModelsResult>,
+  checkModel: { method: "agent/models/check" } as RequestMethod<CheckModelParams, CheckModelResult>,
   toolOutput: { method: "agent/tool/output" } as RequestMethod<ToolOutputParams, ToolOutputResult>,
   turnAttachments: { method: "agent/turn/attachments" } as RequestMethod<TurnAttachmentsParams, TurnAttachmentsResult>,
   queueAdd: { method: "agent/queue/add" } as RequestMethod<QueueAddParams, QueueAddResult>,
@@ -66,6 +67,7 @@ export const notifications = {
   usage: { method: "agent/usage" } as NotificationMethod<UsageNotification>,
   queue: { method: "agent/queue" } as NotificationMethod<QueueNotification>,
   status: { method: "agent/status" } as NotificationMethod<StatusNotification>,
+  modelCheck: { method: "agent/models/checked" } as NotificationMethod<ModelCheckNotification>,
 } as const;
 
 /** Notifications of the editor. */
@@ -272,6 +274,30 @@ text?: string, };
 
 export type CancelParams = { sessionId: string, turnId: string, };
 
+export type CheckModelParams = { 
+/**
+ * Chosen by the client, for the notifications.
+ */
+checkId: string, 
+/**
+ * `anthropic` or `openai`: the format of its requests. Absent: the model of the settings.
+ */
+server?: ServerModelsParams, 
+/**
+ * Name of the model; absent for the model of the settings.
+ */
+name?: string, };
+
+export type CheckModelResult = { 
+/**
+ * One for each part.
+ */
+rows: Array<ModelCheckRow>, };
+
+export type CheckState = "works" | "adapted" | "limited" | "broken" | "unknown";
+
+export type CheckedPart = "answer" | "toolCall" | "parallelCalls" | "history" | "streaming" | "tokenCounts" | "requestForm" | "contextWindow";
+
 export type Checkpoint = { sessionId: string, turnId: string, 
 /**
  * First message of the turn.
@@ -404,6 +430,8 @@ export type ForkSessionParams = { sessionId: string,
  * Last turn to copy. By default the newest one that ended.
  */
 atTurn?: string, };
+
+export type FormChange = "always_reasoning" | "never_reasoning" | "no_unknown_members" | "signed_calls" | "no_stream_options" | "other_limit_name" | "strict_turns";
 
 export type Hunk = { id: string, sessionId: string, turnId: string, planItem?: string, 
 /**
@@ -546,6 +574,16 @@ endedAt?: number,
 attachments?: Array<Attachment>, };
 
 export type MessageRole = "user" | "assistant" | "thinking" | "reminder" | "notice";
+
+export type ModelCheckNotification = { checkId: string, rows: Array<ModelCheckRow>, };
+
+export type ModelCheckRow = { part: CheckedPart, state: CheckState, 
+/**
+ * Finding in English.
+ */
+text: string, } & ({ "code": "answered", "args": { milliseconds: number, } } | { "code": "not_answered", "args": { reason: TurnProblem, } } | { "code": "not_checked" } | { "code": "calls_tool" } | { "code": "call_renamed", "args": { name: string, } } | { "code": "call_of_unknown_tool", "args": { name: string, } } | { "code": "call_arguments", "args": { error: string, } } | { "code": "call_as_text" } | { "code": "no_call" } | { "code": "answer_too_long", "args": { tokens: number, } } | { "code": "calls_together", "args": { count: number, } } | { "code": "calls_one_by_one" } | { "code": "history_taken" } | { "code": "nothing_said" } | { "code": "streamed" } | { "code": "in_one_piece" } | { "code": "too_short_to_tell" } | { "code": "counts_tokens", "args": { input: number, output: number, } } | { "code": "no_token_counts" } | { "code": "usual_form" } | { "code": "other_form", "args": { changes: Array<FormChange>, } } | { "code": "window_known", "args": { tokens: number, } } | { "code": "window_assumed", "args": { tokens: number, setting: string, } });
+
+export type ModelFinding = { "code": "answered", "args": { milliseconds: number, } } | { "code": "not_answered", "args": { reason: TurnProblem, } } | { "code": "not_checked" } | { "code": "calls_tool" } | { "code": "call_renamed", "args": { name: string, } } | { "code": "call_of_unknown_tool", "args": { name: string, } } | { "code": "call_arguments", "args": { error: string, } } | { "code": "call_as_text" } | { "code": "no_call" } | { "code": "answer_too_long", "args": { tokens: number, } } | { "code": "calls_together", "args": { count: number, } } | { "code": "calls_one_by_one" } | { "code": "history_taken" } | { "code": "nothing_said" } | { "code": "streamed" } | { "code": "in_one_piece" } | { "code": "too_short_to_tell" } | { "code": "counts_tokens", "args": { input: number, output: number, } } | { "code": "no_token_counts" } | { "code": "usual_form" } | { "code": "other_form", "args": { changes: Array<FormChange>, } } | { "code": "window_known", "args": { tokens: number, } } | { "code": "window_assumed", "args": { tokens: number, setting: string, } };
 
 export type ModelInfo = { provider: string, name: string, 
 /**

@@ -128,7 +128,7 @@ pub fn ignored_text(ignored: &[String], tool: &OfferedTool) -> String {
 
 /// Name of a tool without what servers with a wrong template leave around it: `functions.grep:0`,
 /// `default_api:grep` and `grep<|channel|>commentary` are `grep`.
-pub(crate) fn bare_name(name: &str) -> &str {
+pub fn bare_name(name: &str) -> &str {
     let name = name.split("<|").next().unwrap_or(name);
     let name =
         name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(':').unwrap_or(name);

@@ -42,10 +42,10 @@ pub use method::{
 pub use models::*;
 pub use notify::*;
 pub use problem::{
-    ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, QuarantineEntry,
-    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
-    StatusProblem, StillAcceptedEdit, StillAcceptedReason, ToolLabel, TurnNotice, TurnProblem,
-    UnclearCommand,
+    ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, ModelFinding,
+    QuarantineEntry, QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem,
+    SandboxState, StatusProblem, StillAcceptedEdit, StillAcceptedReason, ToolLabel, TurnNotice,
+    TurnProblem, UnclearCommand,
 };
 pub use process::*;
 pub use queue::*;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ModelInfo, TurnEndProblem};
+use crate::{ModelFinding, ModelInfo, TurnEndProblem};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -81,4 +81,96 @@ pub struct ModelPrice {
     pub input: u64,
     #[ts(type = "number")]
     pub output: u64,
+}
+
+/// Checks a model with three small requests: a call, parallel calls, and a request with history.
+/// `agent/models/checked` reports each finding as it comes; cancelling the request ends the check.
+/// Since 1.4.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckModelParams {
+    /// Chosen by the client, for the notifications.
+    pub check_id: String,
+    /// `anthropic` or `openai`: the format of its requests. Absent: the model of the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub server: Option<ServerModelsParams>,
+    /// Name of the model; absent for the model of the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckModelResult {
+    /// One for each part.
+    pub rows: Vec<ModelCheckRow>,
+}
+
+/// Findings of a check so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCheckNotification {
+    pub check_id: String,
+    pub rows: Vec<ModelCheckRow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCheckRow {
+    pub part: CheckedPart,
+    pub state: CheckState,
+    #[serde(flatten)]
+    pub finding: ModelFinding,
+    /// Finding in English.
+    pub text: String,
+}
+
+/// Part of the work with a model, in the order of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckedPart {
+    Answer,
+    ToolCall,
+    ParallelCalls,
+    History,
+    Streaming,
+    TokenCounts,
+    RequestForm,
+    ContextWindow,
+}
+
+/// Worth of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckState {
+    Works,
+    /// Works because the daemon adapts to the server.
+    Adapted,
+    /// Works, and the user should know the limit.
+    Limited,
+    /// The agent cannot work with it.
+    Broken,
+    /// Could not be found out.
+    Unknown,
+}
+
+/// Change of the request that a server needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum FormChange {
+    /// Each message with calls has its reasoning, an empty one where it is not known.
+    AlwaysReasoning,
+    /// No message has its reasoning.
+    NeverReasoning,
+    /// Members that the server sent do not go back.
+    NoUnknownMembers,
+    /// Gemini wants a signature with each call, also with those of other models.
+    SignedCalls,
+    NoStreamOptions,
+    /// The limit of the answer has the other one of its two names.
+    OtherLimitName,
+    /// The chat template demands alternating roles.
+    StrictTurns,
 }

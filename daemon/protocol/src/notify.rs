@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    OutputNotification, ProcessesNotification, QueueNotification, SubagentNotification,
-    ToolNotification, typescript::TypescriptMethod,
+    ModelCheckNotification, OutputNotification, ProcessesNotification, QueueNotification,
+    SubagentNotification, ToolNotification, typescript::TypescriptMethod,
 };
 
 mod message;
@@ -57,4 +57,5 @@ notices! {
     Usage(UsageNotification) = "agent/usage",
     Queue(QueueNotification) = "agent/queue",
     Status(StatusNotification) = "agent/status",
+    ModelCheck(ModelCheckNotification) = "agent/models/checked",
 }

@@ -86,12 +86,14 @@ macro_rules! codes {
 // After the macros that they use.
 mod approval;
 mod call;
+mod check;
 mod connection;
 mod markdown;
 mod quarantine;
 
 pub use approval::{ApprovalQuestion, ApprovalReason, DenyDoubt, UnclearCommand};
 pub use call::ToolLabel;
+pub use check::ModelFinding;
 pub use connection::RetryReason;
 pub use markdown::section;
 pub use quarantine::{QuarantineEntry, QuarantineFault};
@@ -415,6 +417,7 @@ mod tests {
             DenyDoubt::rows(),
             ToolLabel::rows(),
             RetryReason::rows(),
+            ModelFinding::rows(),
             QuarantineEntry::rows(),
             QuarantineFault::rows(),
         ];

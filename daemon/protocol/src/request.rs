@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    Attachment, Empty, EndReason, MessageNotification, ModelsResult, PlanNotification, ProcessInfo,
-    QueueNotification, Range, ReadOnlyProblem, ReviewMode, ReviewNotification, ReviewProblem,
-    ServerModelsParams, ServerModelsResult, StatusNotification, SubagentNotification,
-    ToolNotification, TurnAttachmentsParams, TurnAttachmentsResult, TurnNotification,
-    UsageNotification, UserText,
+    Attachment, CheckModelParams, CheckModelResult, Empty, EndReason, MessageNotification,
+    ModelsResult, PlanNotification, ProcessInfo, QueueNotification, Range, ReadOnlyProblem,
+    ReviewMode, ReviewNotification, ReviewProblem, ServerModelsParams, ServerModelsResult,
+    StatusNotification, SubagentNotification, ToolNotification, TurnAttachmentsParams,
+    TurnAttachmentsResult, TurnNotification, UsageNotification, UserText,
     method::{declare_client_notifications, declare_client_requests},
 };
 
@@ -456,6 +456,7 @@ declare_client_requests! {
     State("agent/state", Empty {}) -> StateResult,
     Models("agent/models", Empty {}) -> ModelsResult,
     ServerModels("agent/models/server", ServerModelsParams {}) -> ServerModelsResult,
+    CheckModel("agent/models/check", CheckModelParams {}) -> CheckModelResult,
     ToolOutput("agent/tool/output", ToolOutputParams {}) -> ToolOutputResult,
     TurnAttachments("agent/turn/attachments", TurnAttachmentsParams {}) -> TurnAttachmentsResult,
 }

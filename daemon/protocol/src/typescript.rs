@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
-    ApprovalQuestion, ApprovalReason, EditProblem, ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION,
-    ReadOnlyProblem, RequestMethod, RequestProblem, RetryReason, ReviewProblem, SandboxState,
-    StatusProblem, ToolLabel, TurnNotice, TurnProblem, context, editor, library, notify, process,
-    queue, request, rules,
+    ApprovalQuestion, ApprovalReason, EditProblem, ErrorData, ModelFinding, PROTOCOL_MINOR,
+    PROTOCOL_VERSION, ReadOnlyProblem, RequestMethod, RequestProblem, RetryReason, ReviewProblem,
+    SandboxState, StatusProblem, ToolLabel, TurnNotice, TurnProblem, context, editor, library,
+    notify, process, queue, request, rules,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -38,6 +38,7 @@ pub fn render() -> String {
     types.add::<ApprovalReason>();
     types.add::<ToolLabel>();
     types.add::<RetryReason>();
+    types.add::<ModelFinding>();
     let client_requests = [
         request::REQUESTS.typescript,
         queue::REQUESTS.typescript,

@@ -3,6 +3,7 @@
 //! A provider's JSON never leaves its module. The end of a stream alone never finishes a message.
 
 pub mod anthropic;
+pub mod check;
 pub mod choose;
 pub mod clean;
 pub mod encoding;

@@ -16,8 +16,8 @@ use cairn_core::{
     turn::Input,
 };
 use cairn_protocol::{
-    ApproveParams, ApproveResult, Banner, Connection, CredentialsParams, ModelsResult,
-    OutputNotification, ServerModelsParams, ServerModelsResult, SessionSnapshot, TurnNotice,
+    ApproveParams, ApproveResult, Banner, Connection, CredentialsParams, OutputNotification,
+    SessionSnapshot, TurnNotice,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
@@ -26,9 +26,8 @@ use crate::{
     approval::definitions::Definitions,
     config::Settings,
     environment::Environment,
-    event::{Remember, Responder},
+    event::Remember,
     exec::sandbox::{Sandbox, SandboxBackend, Watch},
-    model::problem as model_problem,
     ports::{Edits, Notices, SubagentRequest, Subagents, ToolUpdate},
     review::{Reviews, SessionNotice},
     services::{Mailbox, Services},
@@ -46,6 +45,7 @@ mod entry;
 mod event;
 mod hooks;
 mod instructions;
+mod models;
 mod open_questions;
 mod persistence;
 mod plans;
@@ -188,36 +188,6 @@ impl Sessions {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.config.settings
-    }
-
-    /// Asks a model server for its models. The answer comes when the server has answered.
-    pub(crate) fn server_models(
-        &self,
-        params: ServerModelsParams,
-        reply: Responder<ServerModelsResult>,
-    ) {
-        let provider = params.provider.clone();
-        let (origin, server) = self.config.model_server(params);
-        self.services.spawn(async move {
-            let listed = match server {
-                Ok(server) => server.models().await,
-                Err(failure) => Err(failure),
-            };
-            reply.send(Ok(match listed {
-                Ok(models) => ServerModelsResult { origin, models, ..Default::default() },
-                Err(failure) => ServerModelsResult {
-                    origin,
-                    models: Vec::new(),
-                    reason: format!("{} {}", failure.message, failure.advice),
-                    problem: Some(model_problem::of_failure(&failure, &provider).into()),
-                },
-            }));
-        });
-    }
-
-    pub(crate) fn models(&self) -> ModelsResult {
-        let choice = &self.config.choice;
-        ModelsResult { active: choice.info.clone(), providers: choice.providers.clone() }
     }
 
     /// True while requests must wait for the state of an earlier process.

@@ -6,20 +6,25 @@
 // A check that fails ends the program, and what it saw goes to the terminal.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, bail, ensure};
 use cairn::model::{
     ModelRequest, Provider, ToolChoice,
     anthropic::{Anthropic, AnthropicConfig},
+    check,
+    choose::Choice,
     http::BaseUrl,
+    manners::KnownServer,
     openai::{OpenAi, OpenAiConfig},
     responses::Responses,
+    window::ContextSettings,
 };
 use cairn_core::{
     conversation::{Item, Note, NoteKind, ToolArguments, ToolResult, UserMessage},
     model::{Failure, FailureKind, ModelEvent, Reply, Stop, ToolSpec},
 };
+use cairn_protocol::{CheckState, CheckedPart, ModelInfo};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -42,8 +47,34 @@ fn main() -> anyhow::Result<()> {
             let config = OpenAiConfig::new(base.clone(), "local", None);
             Responses::new(OpenAiConfig { tool_choice, ..config })
         };
-        check("Responses", responses(ToolChoice::Required), responses(ToolChoice::Auto)).await
+        check("Responses", responses(ToolChoice::Required), responses(ToolChoice::Auto)).await?;
+        check_model(chat(ToolChoice::Required)).await
     })
+}
+
+/// The check of a model. Its calls are forced, for the model is too small to decide well.
+async fn check_model(forced: OpenAi) -> anyhow::Result<()> {
+    let choice = Choice {
+        provider: Arc::new(forced),
+        info: ModelInfo { provider: "openai".into(), name: "local".into(), replay: false },
+        max_tokens: None,
+        own_server: true,
+        is_ollama: false,
+        known: KnownServer::default(),
+        providers: Vec::new(),
+        unusable: None,
+    };
+    let window = check::window(&choice, &ContextSettings::default());
+    let rows = check::check(&choice, window, |_| {}).await;
+    for row in &rows {
+        println!("check, {:?}: {:?}, {}", row.part, row.state, row.text);
+    }
+    let works = |part| rows.iter().any(|row| row.part == part && row.state == CheckState::Works);
+    use CheckedPart::{Answer, History, RequestForm, TokenCounts, ToolCall};
+    for part in [Answer, ToolCall, History, TokenCounts, RequestForm] {
+        ensure!(works(part), "{part:?} does not work");
+    }
+    Ok(())
 }
 
 /// `forced` must call a tool, for the model is too small to decide well.

@@ -170,6 +170,8 @@ fn stream(notice: &Notice) -> (String, u32) {
         Notice::Queue(it) => (format!("queue {}", it.session_id), it.rev),
         Notice::Processes(it) => (format!("processes {}", it.session_id), it.rev),
         Notice::Status(it) => ("status".to_owned(), it.rev),
+        // Each notification has more rows than the one before.
+        Notice::ModelCheck(it) => (format!("check {}", it.check_id), it.rows.len() as u32),
     }
 }
 

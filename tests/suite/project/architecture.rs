@@ -128,11 +128,11 @@ const GATES: [(&str, &[&str]); 4] = [
     // To the client. `message` reads messages, and `ingress` passes the end on to tower-lsp.
     ("Request::build(", &["lsp/ingress.rs", "lsp/message.rs", "lsp/redaction.rs"]),
     // To the model.
-    ("provider.encode(", &["model/history.rs", "session/encoding.rs"]),
+    ("provider.encode(", &["model/check.rs", "model/history.rs", "session/encoding.rs"]),
     // To the log. `main` knows no key yet, and `spinner` asks for the kind of terminal.
     ("io::stderr()", &["headless/spinner.rs", "main.rs", "secrets.rs"]),
     // To the terminal, and to the client in frames of the messages above.
-    ("io::stdout()", &["headless/json.rs", "headless/text.rs", "main.rs"]),
+    ("io::stdout()", &["headless/json.rs", "headless/models.rs", "headless/text.rs", "main.rs"]),
 ];
 
 #[test]

@@ -131,6 +131,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "event",
             "exec",
             "hub",
+            "model",
             "ports",
             "secrets",
             "signals",

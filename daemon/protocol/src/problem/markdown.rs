@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, QuarantineEntry,
-    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
-    StatusProblem, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
+    ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, ModelFinding,
+    QuarantineEntry, QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem,
+    SandboxState, StatusProblem, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
 };
 
 /// Renders the section between the two marks of `docs/protocol.md`.
@@ -43,6 +43,11 @@ pub fn section() -> String {
         &mut out,
         "Retries: `cause` of the connection `retrying` in `agent/status`",
         &RetryReason::rows(),
+    );
+    table(
+        &mut out,
+        "Findings of a model check: `rows` of `agent/models/check`; the kind is their `state`",
+        &ModelFinding::rows(),
     );
     table(
         &mut out,

@@ -215,7 +215,8 @@ impl Report for JsonReport {
             | Notice::Review(_)
             | Notice::Usage(_)
             | Notice::Queue(_)
-            | Notice::Processes(_) => {}
+            | Notice::Processes(_)
+            | Notice::ModelCheck(_) => {}
         }
     }
 

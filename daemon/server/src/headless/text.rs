@@ -227,7 +227,8 @@ impl Report for TextReport {
             | Notice::Review(_)
             | Notice::Usage(_)
             | Notice::Queue(_)
-            | Notice::Processes(_) => {}
+            | Notice::Processes(_)
+            | Notice::ModelCheck(_) => {}
         }
     }
 

@@ -1,11 +1,11 @@
 //! The handler of each request of the protocol.
 
 use cairn_protocol::{
-    Answer, Baseline, Cancel, Checkpoints, Compact, Decide, DeleteSession, ExportSession,
-    ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory, ProcessInput,
-    ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueEdit, QueueSend, RenameSession,
-    RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule, RunTask, SearchSessions,
-    ServerModels, State, Steer, ToolOutput, TurnAttachments, UndoDecision,
+    Answer, Baseline, Cancel, CheckModel, Checkpoints, Compact, Decide, DeleteSession,
+    ExportSession, ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory,
+    ProcessInput, ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueEdit, QueueSend,
+    RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule, RunTask,
+    SearchSessions, ServerModels, State, Steer, ToolOutput, TurnAttachments, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
@@ -57,6 +57,7 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<State>(|all, _, reply| reply.send(Ok(all.state())));
     router.on::<Models>(|all, _, reply| reply.send(Ok(all.sessions.models())));
     router.on::<ServerModels>(|all, params, reply| all.sessions.server_models(params, reply));
+    router.on::<CheckModel>(|all, params, reply| all.sessions.check_model(params, reply));
     router.on::<ListRules>(|all, _, reply| all.sessions.list_rules(reply));
     router.on::<RevokeRule>(|all, params, reply| all.sessions.revoke_rule(params, reply));
 

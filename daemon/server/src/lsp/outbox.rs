@@ -264,6 +264,7 @@ impl Editor for Outbox {
             | Notice::Output(_)
             | Notice::Queue(_)
             | Notice::Processes(_)
+            | Notice::ModelCheck(_)
             | Notice::Usage(_) => {}
         }
         if supports.progress

@@ -100,6 +100,7 @@ impl RunningTurns {
             | Notice::Usage(_)
             | Notice::Queue(_)
             | Notice::Processes(_)
+            | Notice::ModelCheck(_)
             | Notice::Status(_) => None,
         }
     }

@@ -82,6 +82,7 @@ pub(super) fn notice(notice: &Notice) -> Option<WindowMessage> {
         | Notice::Usage(_)
         | Notice::Queue(_)
         | Notice::Processes(_)
+        | Notice::ModelCheck(_)
         | Notice::Status(_) => None,
     }
 }

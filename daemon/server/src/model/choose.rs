@@ -24,7 +24,7 @@ use super::{
     Provider,
     anthropic::{self, Anthropic, AnthropicConfig},
     http::BaseUrl,
-    manners::KnownServers,
+    manners::{KnownServer, KnownServers},
     openai::{self, OpenAi, OpenAiConfig},
     problem,
     replay::ReplayProvider,
@@ -51,6 +51,8 @@ pub struct Choice {
     pub own_server: bool,
     /// True if the server uses Ollama's default port.
     pub is_ollama: bool,
+    /// Changes of requests that the server needs. Empty for one without such changes.
+    pub known: KnownServer,
     /// All providers; those that are not usable carry the reason.
     pub providers: Vec<ProviderStatus>,
     /// Reason why the chosen provider cannot be used, or why there is none; no turn starts then.
@@ -72,7 +74,7 @@ impl UnusableReason {
 }
 
 /// Name of the provider in [`ModelInfo`] if there is none.
-const NO_PROVIDER: &str = "none";
+pub const NO_PROVIDER: &str = "none";
 /// Reason if neither a key nor a server nor a script is configured.
 const NOT_CONFIGURED: &str = "Add an API key, choose a model, or set `cairn.model.baseUrl` to a \
     server on this machine.";
@@ -105,6 +107,12 @@ pub fn choose(
         }
     };
     let [anthropic_origin, openai_origin] = origins(settings, environment);
+    let known = match wanted {
+        ProviderChoice::OpenAi => servers.of(openai_origin.clone()),
+        ProviderChoice::Anthropic | ProviderChoice::Auto | ProviderChoice::Replay => {
+            KnownServer::default()
+        }
+    };
     let is_ollama = match wanted {
         ProviderChoice::Anthropic => anthropic_origin.ends_with(OLLAMA_PORT),
         ProviderChoice::OpenAi => openai_origin.ends_with(OLLAMA_PORT),
@@ -136,9 +144,11 @@ pub fn choose(
             }
         },
         ProviderChoice::OpenAi => match openai {
-            Ok(config) => {
-                ("openai", config.model.clone(), openai_provider(settings.api, config, servers))
-            }
+            Ok(config) => (
+                "openai",
+                config.model.clone(),
+                openai_provider(settings.api, config, known.clone()),
+            ),
             Err(failure) => ("openai", name_or(settings, OPENAI_MODELS[0]), unusable(failure)),
         },
         ProviderChoice::Replay => {
@@ -167,6 +177,7 @@ pub fn choose(
         max_tokens,
         own_server,
         is_ollama,
+        known,
         providers,
         unusable: reason_of_choice,
     }
@@ -298,11 +309,7 @@ fn origins(settings: &ModelSettings, environment: &Environment) -> [String; 2] {
 }
 
 /// Provider for a server with one of OpenAI's formats.
-fn openai_provider(
-    api: ApiChoice,
-    config: OpenAiConfig,
-    servers: &KnownServers,
-) -> Arc<dyn Provider> {
+fn openai_provider(api: ApiChoice, config: OpenAiConfig, known: KnownServer) -> Arc<dyn Provider> {
     let is_responses = match api {
         ApiChoice::Auto => openai::is_official(&config.base_url),
         ApiChoice::Chat => false,
@@ -311,7 +318,6 @@ fn openai_provider(
     if is_responses {
         return Arc::new(Responses::new(config));
     }
-    let known = servers.of(config.base_url.origin());
     Arc::new(OpenAi::new(config).knowing(known))
 }
 

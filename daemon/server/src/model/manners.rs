@@ -10,44 +10,25 @@ use std::{
 };
 
 use cairn_core::model::{Failure, FailureKind};
+use cairn_protocol::FormChange;
 
 /// Servers that are remembered, at most. More than a user has.
 const MOST_SERVERS: usize = 64;
 
-/// Answer to a refusal: another form of the next request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Lesson {
-    /// Each message with calls needs its reasoning, an empty one where it is not known.
-    AlwaysReasoning,
-    /// No message may have its reasoning.
-    NeverReasoning,
-    /// Members that the server sent are unknown to it when they come back.
-    NoUnknownMembers,
-    /// Gemini wants a signature with each call, also with those of other models.
-    SignedCalls,
-    NoStreamOptions,
-    /// The limit of the answer has the other one of its two names.
-    OtherLimitName,
-    /// The chat template demands alternating roles.
-    StrictTurns,
-}
-
-impl Lesson {
-    /// True if the encoded conversation depends on it.
-    fn changes_messages(self) -> bool {
-        match self {
-            Self::AlwaysReasoning
-            | Self::NeverReasoning
-            | Self::NoUnknownMembers
-            | Self::SignedCalls
-            | Self::StrictTurns => true,
-            Self::NoStreamOptions | Self::OtherLimitName => false,
-        }
+/// True if the encoded conversation depends on it.
+fn is_in_messages(change: FormChange) -> bool {
+    match change {
+        FormChange::AlwaysReasoning
+        | FormChange::NeverReasoning
+        | FormChange::NoUnknownMembers
+        | FormChange::SignedCalls
+        | FormChange::StrictTurns => true,
+        FormChange::NoStreamOptions | FormChange::OtherLimitName => false,
     }
 }
 
 /// Reads a refusal. `None`: it says nothing about the form of the request.
-pub(super) fn lesson(failure: &Failure) -> Option<Lesson> {
+pub(super) fn lesson(failure: &Failure) -> Option<FormChange> {
     let said = failure.said.as_ref()?;
     if failure.kind != FailureKind::Rejected || !matches!(said.status, Some(400 | 422)) {
         return None;
@@ -80,61 +61,61 @@ pub(super) fn lesson(failure: &Failure) -> Option<Lesson> {
         "instead",
     ]);
     if words.contains("thought_signature") && misses {
-        return Some(Lesson::SignedCalls);
+        return Some(FormChange::SignedCalls);
     }
     if words.contains("reasoning") {
         return match (misses, refuses) {
-            (true, _) => Some(Lesson::AlwaysReasoning),
-            (false, true) => Some(Lesson::NeverReasoning),
+            (true, _) => Some(FormChange::AlwaysReasoning),
+            (false, true) => Some(FormChange::NeverReasoning),
             (false, false) => None,
         };
     }
     if has(&["roles must alternate", "alternate between user", "alternating roles"]) {
-        return Some(Lesson::StrictTurns);
+        return Some(FormChange::StrictTurns);
     }
     if !refuses {
         return None;
     }
     if words.contains("stream_options") || words.contains("include_usage") {
-        return Some(Lesson::NoStreamOptions);
+        return Some(FormChange::NoStreamOptions);
     }
     if words.contains("max_tokens") || words.contains("max_completion_tokens") {
-        return Some(Lesson::OtherLimitName);
+        return Some(FormChange::OtherLimitName);
     }
     // Members are named with their place, such as `messages.2.extra_content`.
     has(&["messages", "extra_content", "tool_calls", "assistant"])
-        .then_some(Lesson::NoUnknownMembers)
+        .then_some(FormChange::NoUnknownMembers)
 }
 
-/// Lessons of one server.
+/// FormChanges of one server.
 #[derive(Debug, Clone, Default)]
-pub struct KnownServer(Arc<Mutex<HashSet<Lesson>>>);
+pub struct KnownServer(Arc<Mutex<HashSet<FormChange>>>);
 
 impl KnownServer {
-    pub(super) fn knows(&self, lesson: Lesson) -> bool {
+    pub(super) fn knows(&self, lesson: FormChange) -> bool {
         self.with(|lessons| lessons.contains(&lesson))
     }
 
-    pub(super) fn learn(&self, lesson: Lesson) {
+    pub(super) fn learn(&self, lesson: FormChange) {
         self.with(|lessons| lessons.insert(lesson));
     }
 
     /// Returns all lessons so far. A request that knew a lesson is not repeated because of it.
-    pub(super) fn lessons(&self) -> HashSet<Lesson> {
+    pub(super) fn lessons(&self) -> HashSet<FormChange> {
         self.with(|lessons| lessons.clone())
     }
 
     /// Number of lessons that change the encoded conversation.
     pub(super) fn revision(&self) -> usize {
-        self.with(|lessons| lessons.iter().filter(|lesson| lesson.changes_messages()).count())
+        self.with(|lessons| lessons.iter().filter(|lesson| is_in_messages(**lesson)).count())
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut HashSet<Lesson>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut HashSet<FormChange>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Lessons of all servers, by their origins.
+/// FormChanges of all servers, by their origins.
 #[derive(Debug, Default)]
 pub struct KnownServers(Mutex<HashMap<String, KnownServer>>);
 
@@ -152,7 +133,7 @@ impl KnownServers {
 mod tests {
     use super::*;
 
-    fn refused(words: &str) -> Option<Lesson> {
+    fn refused(words: &str) -> Option<FormChange> {
         lesson(&Failure::new(FailureKind::Rejected, words).said(words, Some(400)))
     }
 
@@ -161,35 +142,35 @@ mod tests {
         for (words, wanted) in [
             (
                 "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
-                Lesson::AlwaysReasoning,
+                FormChange::AlwaysReasoning,
             ),
             (
                 "Missing `reasoning_content` field in the assistant message at message index 2",
-                Lesson::AlwaysReasoning,
+                FormChange::AlwaysReasoning,
             ),
             (
                 "Extra inputs are not permitted: messages.2.reasoning_content",
-                Lesson::NeverReasoning,
+                FormChange::NeverReasoning,
             ),
-            ("property 'reasoning' is unsupported", Lesson::NeverReasoning),
+            ("property 'reasoning' is unsupported", FormChange::NeverReasoning),
             (
                 "Function call is missing a thought_signature in functionCall parts.",
-                Lesson::SignedCalls,
+                FormChange::SignedCalls,
             ),
             (
                 "Invalid JSON payload received. Unknown name \"extra_content\" at 'messages[1].tool_calls[0]': Cannot find field.",
-                Lesson::NoUnknownMembers,
+                FormChange::NoUnknownMembers,
             ),
-            ("body.messages.1: Extra inputs are not permitted", Lesson::NoUnknownMembers),
-            ("Unrecognized request argument supplied: stream_options", Lesson::NoStreamOptions),
+            ("body.messages.1: Extra inputs are not permitted", FormChange::NoUnknownMembers),
+            ("Unrecognized request argument supplied: stream_options", FormChange::NoStreamOptions),
             (
                 "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-                Lesson::OtherLimitName,
+                FormChange::OtherLimitName,
             ),
-            ("Unknown parameter: max_completion_tokens", Lesson::OtherLimitName),
+            ("Unknown parameter: max_completion_tokens", FormChange::OtherLimitName),
             (
                 "Conversation roles must alternate user/assistant/user/assistant/...",
-                Lesson::StrictTurns,
+                FormChange::StrictTurns,
             ),
         ] {
             assert_eq!(refused(words), Some(wanted), "{words}");
@@ -212,12 +193,12 @@ mod tests {
     fn a_lesson_is_learned_once_and_for_one_server() {
         let servers = KnownServers::default();
         let one = servers.of("https://a.example".into());
-        one.learn(Lesson::NeverReasoning);
-        one.learn(Lesson::NeverReasoning);
-        one.learn(Lesson::NoStreamOptions);
+        one.learn(FormChange::NeverReasoning);
+        one.learn(FormChange::NeverReasoning);
+        one.learn(FormChange::NoStreamOptions);
         assert_eq!(one.lessons().len(), 2);
         assert_eq!(servers.of("https://a.example".into()).revision(), 1);
-        assert!(!servers.of("https://b.example".into()).knows(Lesson::NeverReasoning));
+        assert!(!servers.of("https://b.example".into()).knows(FormChange::NeverReasoning));
         for number in 0..1_000 {
             servers.of(format!("https://{number}.example"));
         }

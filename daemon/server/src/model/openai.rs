@@ -17,6 +17,7 @@ use cairn_core::{
     conversation::{AssistantMessage, Block, Image, Item, ToolCall, ToolResult, UserMessage},
     model::{ModelEvent, ToolSpec},
 };
+use cairn_protocol::FormChange;
 use futures_util::future::BoxFuture;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
@@ -30,7 +31,7 @@ use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
-    manners::{self, KnownServer, Lesson},
+    manners::{self, KnownServer},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.openai.com/v1";
@@ -110,12 +111,12 @@ impl OpenAi {
             "model": self.model,
             "stream": true,
         });
-        if !self.known.knows(Lesson::NoStreamOptions) {
+        if !self.known.knows(FormChange::NoStreamOptions) {
             head["stream_options"] = json!({ "include_usage": true });
         }
         // No default: the window of the user's own server may be smaller.
         if let Some(limit) = request.max_tokens {
-            let field = usize::from(self.known.knows(Lesson::OtherLimitName));
+            let field = usize::from(self.known.knows(FormChange::OtherLimitName));
             head[self.max_tokens_fields[field]] = limit.into();
         }
         if !request.tools.is_empty() {
@@ -141,7 +142,7 @@ impl OpenAi {
     }
 
     fn turns(&self) -> Turns {
-        if self.known.knows(Lesson::StrictTurns) { Turns::Strict } else { self.turns }
+        if self.known.knows(FormChange::StrictTurns) { Turns::Strict } else { self.turns }
     }
 
     /// Message as the API takes it; `None` for an empty one, which the API rejects.
@@ -175,7 +176,7 @@ impl OpenAi {
             },
         });
         add_new(&mut wire, returned.calls.and_then(|calls| calls.get(&**id)));
-        if self.known.knows(Lesson::SignedCalls) {
+        if self.known.knows(FormChange::SignedCalls) {
             // The value that Google documents for calls of other models.
             let signature = json!({ "thought_signature": "skip_thought_signature_validator" });
             add_new(&mut wire, Some(&json!({ "extra_content": { "google": signature } })));
@@ -217,14 +218,14 @@ impl<'a> Returned<'a> {
         });
         let thinking = Some(name).filter(|name| !name.is_empty());
         let thinking = thinking.zip(thoughts.next());
-        let unknown = !provider.known.knows(Lesson::NoUnknownMembers);
+        let unknown = !provider.known.knows(FormChange::NoUnknownMembers);
         Self { thinking, message: unknown.then_some(members), calls: unknown.then_some(calls) }
     }
 
     fn thinking(&self, provider: &OpenAi, has_calls: bool) -> Option<(&'a str, &'a str)> {
-        let always = provider.known.knows(Lesson::AlwaysReasoning);
+        let always = provider.known.knows(FormChange::AlwaysReasoning);
         match self.thinking {
-            _ if provider.known.knows(Lesson::NeverReasoning) => None,
+            _ if provider.known.knows(FormChange::NeverReasoning) => None,
             Some(known) => Some(known),
             None => (always && has_calls).then_some((REASONING, "")),
         }

@@ -157,16 +157,22 @@ pub fn window(
     max_tokens: Option<u32>,
     learned: Option<u64>,
 ) -> Window {
-    let known = find(model).map_or(UNKNOWN_TOKENS, |family| family.tokens);
-    // Ollama uses a configured part of a model's window, 4,096 tokens by default, and drops the
-    // rest of a request without an error.
-    let is_ollama = is_ollama || Name::read(model).is_local_build;
-    let known = if is_ollama { known.min(UNKNOWN_TOKENS) } else { known };
-    let tokens = settings.tokens.unwrap_or(known);
+    let tokens = stated(model, is_ollama, settings).unwrap_or(UNKNOWN_TOKENS);
     // A limit that the server stated takes precedence.
     let tokens = learned.map_or(tokens, |learned| learned.min(tokens));
     let reserve = max_tokens.map_or(RESERVE.min(tokens / 8), u64::from);
     Window { tokens, reserve, head: 0 }
+}
+
+/// Window that a setting or the table states, in tokens.
+///
+/// Ollama uses a configured part of a model's window, 4,096 tokens by default, and drops the rest of a
+/// request without an error.
+pub fn stated(model: &str, is_ollama: bool, settings: &ContextSettings) -> Option<u64> {
+    let is_ollama = is_ollama || Name::read(model).is_local_build;
+    settings
+        .tokens
+        .or_else(|| known(model).filter(|tokens| !is_ollama || *tokens <= UNKNOWN_TOKENS))
 }
 
 /// Window of a model that is in the table, in tokens.

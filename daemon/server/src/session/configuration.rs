@@ -15,7 +15,8 @@ use crate::{
     config::{self, SettingFault, Settings},
     environment::Environment,
     model::{
-        choose::{self, Choice, Keys, ProviderChoice},
+        check::{self, CheckedWindow},
+        choose::{self, Choice, Keys, ModelSettings, ProviderChoice},
         manners::KnownServers,
         server::ModelServer,
     },
@@ -142,12 +143,34 @@ impl Configuration {
         (origin, server)
     }
 
-    pub(super) fn choose_model(&mut self) {
+    /// Model that the user checks: that of the settings, or another one with the settings for models.
+    pub(super) fn checked_model(
+        &self,
+        server: Option<ServerModelsParams>,
+        name: Option<String>,
+    ) -> (Choice, CheckedWindow) {
+        let mut model = self.model_settings();
+        if let Some(ServerModelsParams { provider, base_url }) = server {
+            model.provider = ProviderChoice::parse(&provider).unwrap_or(ProviderChoice::Auto);
+            model.base_url = base_url;
+        }
+        model.name = name.or(model.name);
+        let choice = choose::choose(&model, &self.keys, &self.environment, &self.servers);
+        let window = check::window(&choice, &model.context);
+        (choice, window)
+    }
+
+    fn model_settings(&self) -> ModelSettings {
         let mut model = self.settings.model.clone();
         if !self.trusted {
             // A replay script acts as the model, and the workspace may contain it.
             model.replay_file = None;
         }
+        model
+    }
+
+    pub(super) fn choose_model(&mut self) {
+        let model = self.model_settings();
         self.choice = choose::choose(&model, &self.keys, &self.environment, &self.servers);
     }
 

@@ -109,14 +109,14 @@ fn requests_to_other_servers_use_max_tokens() {
     assert_eq!(request(&other), [true, false, true]);
     let known = KnownServer::default();
     let taught = provider("http://localhost:1", "m").knowing(known.clone());
-    known.learn(Lesson::OtherLimitName);
-    known.learn(Lesson::NoStreamOptions);
+    known.learn(FormChange::OtherLimitName);
+    known.learn(FormChange::NoStreamOptions);
     assert_eq!(request(&taught), [false, true, false]);
     assert_eq!(request(&other), [true, false, true], "another server");
 }
 
 /// Encodes an answer with unknown members for the server at `to`.
-fn sent_back(to: &str, lessons: &[Lesson]) -> String {
+fn sent_back(to: &str, lessons: &[FormChange]) -> String {
     let mut decoder =
         ChatDecoder::new("made", testing::no_history()).of_server("http://localhost:1");
     let call = json!({"id": "a", "index": 0, "extra_content": {"google": {"thought_signature": "s"}},
@@ -154,10 +154,10 @@ fn unknown_members_go_back_to_the_server_that_sent_them() {
 #[test]
 fn lessons_of_a_server_change_what_goes_back() {
     let own = "http://localhost:1";
-    expect![[r#"{"role":"assistant","content":"Now.","mood":"happy","details":[{"n":1},{"n":2}],"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back(own, &[Lesson::NeverReasoning]));
-    expect![[r#"{"role":"assistant","content":"Now.","reasoning_content":"Let us","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back(own, &[Lesson::NoUnknownMembers]));
-    expect![[r#"{"role":"assistant","content":"Now.","reasoning_content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back("http://localhost:2", &[Lesson::AlwaysReasoning]));
-    expect![[r#"{"role":"assistant","content":"Now.","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}]}"#]].assert_eq(&sent_back("http://localhost:2", &[Lesson::SignedCalls]));
+    expect![[r#"{"role":"assistant","content":"Now.","mood":"happy","details":[{"n":1},{"n":2}],"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back(own, &[FormChange::NeverReasoning]));
+    expect![[r#"{"role":"assistant","content":"Now.","reasoning_content":"Let us","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back(own, &[FormChange::NoUnknownMembers]));
+    expect![[r#"{"role":"assistant","content":"Now.","reasoning_content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#]].assert_eq(&sent_back("http://localhost:2", &[FormChange::AlwaysReasoning]));
+    expect![[r#"{"role":"assistant","content":"Now.","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"},"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}]}"#]].assert_eq(&sent_back("http://localhost:2", &[FormChange::SignedCalls]));
 }
 
 #[test]
