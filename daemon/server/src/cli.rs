@@ -11,6 +11,7 @@ pub enum CliCommand {
     /// Serves an editor: LSP on stdin and stdout.
     Serve,
     Run(Box<RunArguments>),
+    CheckModel(CheckArguments),
     /// Prints this text: help or version.
     Print(String),
     /// Runs this process as a part of a command's sandbox, with these arguments.
@@ -37,6 +38,27 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Command {
     Run(Box<RunArguments>),
+    /// Show whether the agent can work with a model
+    #[command(subcommand)]
+    Models(ModelsCommand),
+}
+
+#[derive(Subcommand)]
+enum ModelsCommand {
+    Check(CheckArguments),
+}
+
+/// Send three small requests to the model and say what it and its server do
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = AFTER_CHECK)]
+pub struct CheckArguments {
+    /// Name of the model
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+
+    /// Settings to read instead of config.toml in the configuration folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// Do a task in a folder, without an editor
@@ -148,6 +170,12 @@ const MODEL: &str = "Model and settings";
 const LIMITS: &str = "Limits";
 const OUTPUT: &str = "Output";
 
+const AFTER_CHECK: &str = "\
+The server and its key are those of `cairn run`: see `cairn run --help`.
+
+Exit code: 0 the agent can work with it, 1 something is broken, 2 wrong usage or no model.
+";
+
 const AFTER_HELP: &str = "\
 What is not allowed by an option is asked for on the terminal, and declined where there is none.
 
@@ -201,6 +229,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CliCommand
             Ok(_) => Ok(CliCommand::Run(run)),
             Err(fault) => Err(format!("{fault}\nTry: cairn run --help\n")),
         },
+        Ok(CommandLine { command: Some(Command::Models(ModelsCommand::Check(check))), .. }) => {
+            Ok(CliCommand::CheckModel(check))
+        }
         Ok(CommandLine { command: None, .. }) => Ok(CliCommand::Serve),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             Ok(CliCommand::Print(error.render().to_string()))
@@ -252,6 +283,10 @@ mod tests {
         }
         let part = ["init", "--write", "--help"].map(Into::into).to_vec();
         assert_eq!(check("sandbox-run|init|--write|--help"), Ok(CliCommand::Part(part)));
+        let CliCommand::CheckModel(checked) = check("models|check|--model|m").unwrap() else {
+            panic!("this checks a model");
+        };
+        assert_eq!(checked.model.as_deref(), Some("m"));
         let plain = run("run|fix it");
         assert_eq!(plain.task(), Ok(TaskSource::Words("fix it".into())));
         assert_eq!((plain.workspace.as_path(), plain.allow), (".".as_ref(), Allow::default()));
@@ -303,6 +338,8 @@ mod tests {
             "run|a|--continue|--resume|s",
             "run|a|--demo",
             "run|--demo|--workspace|d",
+            "models",
+            "models|check|m",
         ] {
             let fault = check(wrong).expect_err(wrong);
             assert!(fault.contains("--help") && !fault.starts_with("error"), "{wrong}: {fault}");

@@ -5,6 +5,7 @@
 
 mod diff;
 mod json;
+mod models;
 mod report;
 mod settings;
 mod spinner;
@@ -40,6 +41,8 @@ use crate::{
     exec, hub, signals,
     workspace::{Workspace, canonical},
 };
+
+pub use models::check_model;
 
 /// Longest task that is read from standard input.
 const MAX_TASK_BYTES: u64 = 1024 * 1024;

@@ -20,6 +20,9 @@ fn main() -> ExitCode {
         Ok(CliCommand::Run(arguments)) => with_runtime(telemetry::OF_TERMINAL, |runtime| {
             runtime.block_on(headless::run(*arguments)).into()
         }),
+        Ok(CliCommand::CheckModel(arguments)) => with_runtime(telemetry::OF_TERMINAL, |runtime| {
+            runtime.block_on(headless::check_model(arguments)).into()
+        }),
         Err(reason) => {
             complain(&format!("cairn: {reason}"));
             ExitCode::from(2)

@@ -1,5 +1,6 @@
-//! `cairn run`: tasks, permissions, exit codes. `headless/` has sessions, options and formats.
+//! `cairn run`: tasks, permissions, exit codes. `headless/` has models, sessions, options and formats.
 
+mod models;
 mod options;
 mod sessions;
 

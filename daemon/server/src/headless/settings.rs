@@ -35,7 +35,18 @@ pub(super) fn read(
     config_dir: Option<&Path>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<RunSettings, String> {
-    let mut settings = match file(arguments, config_dir) {
+    let mut settings = without_options(arguments.config.as_deref(), config_dir, variable)?;
+    add_options(&mut settings.section, arguments)?;
+    Ok(settings)
+}
+
+/// Reads the file, which may be that of an option, and adds the environment.
+pub(super) fn without_options(
+    config: Option<&Path>,
+    config_dir: Option<&Path>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<RunSettings, String> {
+    let mut settings = match file(config, config_dir) {
         Some((path, must_exist)) => from_file(&path, must_exist)?,
         None => RunSettings::default(),
     };
@@ -45,14 +56,13 @@ pub(super) fn read(
             section.insert(key.into(), value.into());
         }
     }
-    add_options(section, arguments)?;
     Ok(settings)
 }
 
 /// Path of the file, and true if it must exist.
-fn file(arguments: &RunArguments, config_dir: Option<&Path>) -> Option<(PathBuf, bool)> {
-    match &arguments.config {
-        Some(path) => Some((path.clone(), true)),
+fn file(config: Option<&Path>, config_dir: Option<&Path>) -> Option<(PathBuf, bool)> {
+    match config {
+        Some(path) => Some((path.to_owned(), true)),
         None => Some((config_dir?.join(FILE), false)),
     }
 }
