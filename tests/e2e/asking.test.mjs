@@ -2,6 +2,7 @@
 // and the answer is where one looks.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 
 import { tryUntil } from "./editor.mjs";
@@ -12,6 +13,7 @@ const KEY = "key-of-the-tests";
 const QUESTION = "Is the total of the cart safe?";
 const TRACE = 'Traceback (most recent call last):\n  File "cart.py", line 3\n    total(  1)\nValueError: x';
 const value = (words) => state(({ input }) => input?.value === words, `the text ${words} in the box`);
+const add = (a, b) => ({ name: "add", arguments: { a, b } });
 const key = (name) => window.page.keyboard.press(name);
 const words = (request) =>
   request.body.messages
@@ -83,6 +85,18 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
     await listed("another");
     await window.screenshot("asking-04 models");
     await window.choose("scripted");
+    // The table fills as the server answers.
+    await asked("Check of scripted");
+    await (await model.next()).call(add(2, 3));
+    await listed("the call is complete");
+    await window.screenshot("asking-10 a check begins");
+    await (await model.next()).call(add(2, 3), add(4, 5));
+    await (await model.next()).say("I added two and three with the tool, which gave five.", { prompt_tokens: 90, completion_tokens: 12 });
+    await state(({ input }) => input?.placeholder === "The agent can work with this model", "the verdict");
+    await listed("2 calls in one answer");
+    await listed("the server accepts its own answers");
+    await window.screenshot("asking-11 a checked model");
+    await key("Escape");
   });
 
   step("once a model is set up, the stored task is offered again", async () => {
@@ -148,6 +162,29 @@ scene("a model server without encryption", { model: { key: KEY }, conversation: 
     await window.choose("Other Server…");
     await window.answer("Address of a server", model.baseUrl.replace("127.0.0.1", "0.0.0.0"));
     await asked("works: 2 models");
+    await window.choose("another");
+  });
+
+  step("is checked, and what it breaks is named", async () => {
+    await asked("Check of another");
+    await (await model.next()).say('<tool_call>\n{"name": "add", "arguments": {"a": 2, "b": 3}}\n</tool_call>');
+    await listed("broken: the call came as text");
+    (await model.next()).refuse("No parallel calls here.", 400);
+    await listed("No parallel calls here.");
+    const unanswered = await model.next();
+    await window.screenshot("asking-12 a model that breaks rules");
+    const ended = once(unanswered.response, "close");
+    await key("Escape");
+    await ended;
+  });
+
+  step("can be checked again", async () => {
+    await window.command("Cairn: Choose Model");
+    await window.choose("Check the Model…");
+    await asked("Check of another");
+    (await model.next()).refuse("Incorrect API key.");
+    await state(({ input }) => input?.placeholder === "The agent cannot work with this model as it is", "the verdict");
+    await window.screenshot("asking-13 no answer");
     await key("Escape");
   });
 });

@@ -127,9 +127,9 @@ class Exchange {
     return [event({ delta: { content }, finish_reason: null }), event({ delta: {}, finish_reason: "stop" }), "data: [DONE]\n\n"];
   }
 
-  /** Answers with an error of the server, which the user can mend. */
-  refuse(message) {
-    json(this.response, 401, { error: { message } });
+  /** Answers with an error of the server; without a status with one that the user can mend. */
+  refuse(message, status = 401) {
+    json(this.response, status, { error: { message } });
   }
 
   /** Answers with words, which ends the turn. `usage`: what the server counted. */

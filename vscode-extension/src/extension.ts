@@ -6,6 +6,7 @@ import { compactConversation } from "./commands/compact";
 import { Demo } from "./commands/demo";
 import { EntryPoints, ProblemActions } from "./commands/entryPoints";
 import { showMenu } from "./commands/menu";
+import { ModelCheck } from "./commands/modelCheck";
 import { ModelPicker } from "./commands/modelPicker";
 import { chooseMode } from "./commands/modes";
 import { ModelSetup } from "./commands/modelSetup";
@@ -101,7 +102,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const stores = { plans, reviews, sessions, approvals, status, modes, queue, questions };
 
   const credentials = new Credentials(daemon, context.secrets);
-  const models = new ModelPicker(daemon, credentials);
+  const models = new ModelPicker(daemon, credentials, new ModelCheck(daemon));
   const baselines = new Baselines(daemon, reviews);
   const edits = new EditPort();
   const current = new CurrentEdit(reviews);

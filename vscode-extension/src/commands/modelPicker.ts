@@ -6,6 +6,7 @@ import { label, oneLine } from "../text/display";
 import { messageText } from "../text/messages";
 import { showFailure } from "../status/offer";
 import type { Credentials } from "./credentials";
+import type { ModelCheck } from "./modelCheck";
 import { LOCAL, type ModelServer, VENDORS, countOf, factsOf, originOf, plainHost, serverAt, settingsFor } from "./modelServers";
 
 interface Choice extends vscode.QuickPickItem {
@@ -17,6 +18,7 @@ export class ModelPicker {
   constructor(
     private readonly agent: Agent,
     private readonly credentials: Credentials,
+    private readonly check: ModelCheck,
   ) {}
 
   /** Shows the servers. Those on this machine are added as they answer. */
@@ -34,7 +36,7 @@ export class ModelPicker {
     let open = true;
     let found: readonly Choice[] = [];
     const show = (): void => {
-      pick.items = [...this.#vendors(models, origins), ...this.#here(found), ...this.#others()];
+      pick.items = [...this.#vendors(models, origins), ...this.#here(found), ...this.#others(models)];
     };
     pick.title = vscode.l10n.t("Model");
     pick.placeholder =
@@ -88,9 +90,15 @@ export class ModelPicker {
     return [heading(vscode.l10n.t("Servers on this machine, and others")), ...found, other];
   }
 
-  #others(): Choice[] {
+  #others({ active }: ModelsResult): Choice[] {
+    const check: Choice = {
+      label: `$(checklist) ${vscode.l10n.t("Check the Model…")}`,
+      description: vscode.l10n.t("three small requests show what {0} and its server do", oneLine(active.name, 60)),
+      run: () => this.check.run(active.name, {}),
+    };
     return [
       heading(vscode.l10n.t("More")),
+      ...(active.provider === "none" || active.replay ? [] : [check]),
       {
         label: `$(wand) ${vscode.l10n.t("Automatic")}`,
         description: vscode.l10n.t("the first provider that is usable"),
@@ -181,7 +189,7 @@ export class ModelPicker {
     const rows = models.map((model): Choice => ({
       label: label(model.name, 100),
       description: factsOf(model),
-      run: () => write(settingsFor(server, model)),
+      run: () => this.#use(server, model),
     }));
     const other: Choice = { label: `$(edit) ${vscode.l10n.t("Enter a Model Name…")}`, run: () => this.#askName(server) };
     const chosen = await vscode.window.showQuickPick([...rows, other], {
@@ -197,7 +205,16 @@ export class ModelPicker {
     const title = vscode.l10n.t("Name of a model of {0}", server.name);
     const name = (await vscode.window.showInputBox({ title, ignoreFocusOut: true }))?.trim();
     if (name !== undefined && name !== "") {
-      await write(settingsFor(server, { name }));
+      await this.#use(server, { name });
+    }
+  }
+
+  /** Makes the model answer. One of a server that is no known vendor is checked at once. */
+  async #use(server: ModelServer, model: ServerModel): Promise<void> {
+    await write(settingsFor(server, model));
+    if (!VENDORS.includes(server)) {
+      const { provider, baseUrl } = server;
+      await this.check.run(model.name, { server: { provider, ...(baseUrl === undefined ? {} : { baseUrl }) }, name: oneLine(model.name) });
     }
   }
 

@@ -65,8 +65,8 @@ export function factsOf({ contextTokens, price }: ServerModel): string {
   return [...window, ...cost].join(" · ");
 }
 
-/** Setting values that make this model answer. What an earlier model needed goes. */
+/** Setting values that make this model answer, in the order in which they are written. What an earlier model needed goes. */
 export function settingsFor(server: ModelServer, { name, contextTokens }: ServerModel): Readonly<Record<string, unknown>> {
   const stated = server.baseUrl === undefined ? undefined : contextTokens;
-  return { baseUrl: server.baseUrl, name: oneLine(name), contextTokens: stated, price: undefined, provider: server.provider };
+  return { name: oneLine(name), contextTokens: stated, price: undefined, baseUrl: server.baseUrl, provider: server.provider };
 }
