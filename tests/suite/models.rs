@@ -10,3 +10,4 @@ mod reasoning;
 mod recorded;
 mod rules;
 mod server_models;
+mod windows;

@@ -16,9 +16,11 @@ use crate::{
     model::Usage,
 };
 
+mod cut;
 mod digest;
 mod price;
 
+pub use cut::{Cut, Sent, cut};
 pub use digest::{Parts, REJECTED, SUMMARY_WANTED, TAKEN_BACK, WENT_BACK, digest};
 pub use price::{Cost, Price};
 
@@ -154,6 +156,14 @@ pub struct Meter {
     /// Tokens saved by leaving out results before `weighed`.
     gain: u64,
     weighed: usize,
+    /// Bytes of the items that are sent, without thinking, which a server may leave out. Only those
+    /// since the start of this process.
+    #[serde(skip)]
+    bytes: u64,
+    /// The server's count of the last request; zero after a message of the user, where a template
+    /// leaves out earlier thinking.
+    #[serde(skip)]
+    last_input: u64,
 }
 
 impl Meter {
@@ -161,6 +171,10 @@ impl Meter {
     pub fn catch_up(&mut self, items: &[Item], epoch: Epoch) {
         self.counted = self.counted.max(epoch.start);
         for (index, item) in items.iter().enumerate().skip(self.counted) {
+            self.bytes = self.bytes.saturating_add(item_bytes(&sent(items, epoch, index)));
+            if matches!(item, Item::User(_)) {
+                self.last_input = 0;
+            }
             let known =
                 std::mem::take(&mut self.answer_counted) && matches!(item, Item::Assistant(_));
             if !known {
@@ -187,6 +201,19 @@ impl Meter {
             self.counted = items;
             self.reported = true;
             self.answer_counted = true;
+            self.last_input = usage.input_tokens;
+        }
+    }
+
+    /// Returns the size of the request with the items counted so far.
+    pub fn sent(&self, window: &Window) -> Sent {
+        let head_bytes = window.head * 7 / 2;
+        let bytes = head_bytes.saturating_add(self.bytes);
+        let reported = self.tokens.saturating_add(if self.reported { 0 } else { window.head });
+        Sent {
+            estimate: reported.max(bytes / 7 * 2),
+            least: bytes / LONGEST_TOKEN,
+            before: self.last_input,
         }
     }
 
@@ -206,7 +233,10 @@ impl Meter {
         if !worth {
             return None;
         }
-        self.tokens = self.tokens.saturating_sub(std::mem::take(&mut self.gain));
+        let gain = std::mem::take(&mut self.gain);
+        self.tokens = self.tokens.saturating_sub(gain);
+        self.bytes = self.bytes.saturating_sub(gain.saturating_mul(LONGEST_TOKEN));
+        self.last_input = 0;
         Some(Epoch { elided_before: self.weighed, ..epoch })
     }
 
@@ -308,8 +338,26 @@ pub fn text_tokens(text: &str) -> u64 {
     (2 * ascii).div_ceil(7) + other.div_ceil(2)
 }
 
+/// Average length in bytes of a token, in any text and for any tokenizer, at most.
+const LONGEST_TOKEN: u64 = 6;
+
 /// Estimated tokens that a wire format adds to a message, a block or a call.
 const AROUND: u64 = 8;
+
+/// Bytes of the texts that each wire format sends.
+fn item_bytes(item: &Item) -> u64 {
+    let notes = |notes: &[crate::conversation::Note]| -> usize {
+        notes.iter().map(|note| note.text.len()).sum()
+    };
+    let bytes = match item {
+        Item::User(message) => message.text.len() + notes(&message.notes),
+        Item::Assistant(message) => message.text().len(),
+        Item::ToolResults { results, notes: after } => {
+            results.iter().map(|result| result.content.len()).sum::<usize>() + notes(after)
+        }
+    };
+    bytes as u64
+}
 
 fn item_tokens(item: &Item) -> u64 {
     let notes = |notes: &[crate::conversation::Note]| -> u64 {

@@ -194,6 +194,9 @@ problems! {
         /// A hook of the user refused the request to the model.
         HookRefused { reason: String, setting: String }: Failed => OpenSettings,
         ContextFull { reason: String }: Failed => NewTask,
+        /// The window of the model server has no room beside the system prompt and the tools, which
+        /// take `head` tokens. Since 1.4.
+        WindowTooSmall { window: u32, head: u32 }: Failed => ChooseModel,
         NotCompacted { reason: String }: Failed,
         RepeatedCall { tool: String }: Failed => Reply,
         /// The model wrote its tool calls as text, so nothing was run. Since 1.4.
@@ -245,6 +248,8 @@ problems! {
         CompactedWithoutSummary { before: u32, after: u32 }: Notice,
         /// The model server refused a request with images, and accepted it without. Since 1.3.
         ImagesLeftOut: Notice => ChooseModel,
+        /// The model server counted fewer tokens than were sent, so it seems to drop a part. Since 1.4.
+        RequestLikelyCut { counted: u32, sent: u32 }: Notice,
         FilesQuarantined {
             folder: String,
             files: Vec<QuarantineEntry>,

@@ -87,7 +87,7 @@ async fn a_refusal_of_an_overlong_request_compacts_the_conversation() {
 #[tokio::test]
 async fn an_overlong_error_inside_a_stream_compacts_the_conversation() {
     let body = "data: {\"error\":{\"message\":\"Trying to keep the first 14500 tokens when context the \
-        overflows. However, the model is loaded with context length of only 4096 tokens, which is \
+        overflows. However, the model is loaded with context length of only 8192 tokens, which is \
         not enough.\"}}\n\n";
     let test = TestDaemon::open(Wire::OpenAi, &[("a", "x\n")]).await;
     test.script([call("c1", "read_file", json!({ "path": "a" }))]);

@@ -123,6 +123,11 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
     t("{reason} The conversation does not fit the model. Choose a model with a larger context, or start a new task.", {
       reason: sentence(args.reason),
     }),
+  window_too_small: (args) =>
+    t(
+      "The context window of the model server has {window} tokens, and the agent's instructions and tools take about {head} of them. Make it larger, for example 32768 tokens (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length, llama.cpp: --ctx-size, vLLM: --max-model-len), or choose another model.",
+      args,
+    ),
   not_compacted: (args) => t("The conversation was not compacted; nothing has changed: {reason}", args),
   repeated_call: (args) => t("Stopped: the model kept making the same call of {tool}. Reply with a hint on what to do differently.", args),
   round_limit: ({ limit }) => t("Stopped after {limit} requests to the model.", { limit }),
@@ -165,6 +170,11 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   results_elided: (args) => t("Old tool results left out to save room: {before} → {after} tokens", tokens(args)),
   conversation_compacted: (args) => t("Conversation compacted: {before} → {after} tokens", tokens(args)),
   compacted_without_summary: (args) => t("Conversation compacted without a summary of the model: {before} → {after} tokens", tokens(args)),
+  request_likely_cut: (args) =>
+    t(
+      "The model server counted {counted} tokens in a request of {sent} or more: it seems to drop the beginning of the conversation. Make its context window larger (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length), and set cairn.model.contextTokens to the same size.",
+      args,
+    ),
   images_left_out: () => t("The model server refused the images, so the request was sent without them. Another model may read images."),
   files_quarantined: ({ folder, files, faults }) =>
     withLists(files, faults, (list, gaps) =>

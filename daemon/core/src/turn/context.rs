@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::context::{
-    self, Cost, Epoch, Fill, Meter, Parts, Price, Shortened, Shortening, Window, stated_window,
+    self, Cost, Cut, Epoch, Fill, Meter, Parts, Price, Shortened, Shortening, Window, stated_window,
 };
 
 /// Size of a session's context: window, epoch, token count and cost.
@@ -20,9 +20,14 @@ pub(super) struct ContextState {
     pub(super) digests: Vec<usize>,
     pub(super) meter: Meter,
     pub(super) cost: Cost,
+    /// The user was told that the server seems to cut requests.
+    pub(super) cut_told: bool,
     /// Records that [`Session::take_records`] has not returned yet.
     pub(super) unrecorded: Vec<Shortened>,
 }
+
+/// Tokens that a window must have beyond the system prompt and the tools for any work.
+const LEAST_ROOM: u64 = 2_000;
 
 /// State before images were left out.
 #[derive(Debug, Clone, Copy)]
@@ -215,14 +220,52 @@ impl Session {
 
     /// Handles a refusal of the server because the request is too long.
     pub(super) fn overflow(&mut self, failure: Failure, effects: &mut Vec<Effect>) {
+        let stated = stated_window(&failure.message);
+        self.does_not_fit(failure, stated, effects);
+    }
+
+    /// Handles an answer to a part of the request: the server dropped the rest without an error. False
+    /// if the counts do not show it for certain; the user is told once if it is likely.
+    pub(super) fn answered_in_part(
+        &mut self,
+        cut: Option<Cut>,
+        usage: Usage,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        match cut {
+            None => false,
+            Some(Cut::Likely { counted, sent }) => {
+                if !std::mem::replace(&mut self.context.cut_told, true) {
+                    effects.push(Effect::LikelyCut { counted, sent });
+                }
+                false
+            }
+            Some(Cut::Window(window)) => {
+                let counted = usage.input_tokens;
+                let message = format!(
+                    "The model server read {counted} tokens of the request, as much as fits its context window of {window} tokens"
+                );
+                let failure = Failure::new(FailureKind::ContextOverflow, message);
+                self.does_not_fit(failure, Some(window), effects);
+                true
+            }
+        }
+    }
+
+    fn does_not_fit(&mut self, failure: Failure, stated: Option<u64>, effects: &mut Vec<Effect>) {
         let can_compact = self.can_compact();
         let used = self.fill().used;
         let Some(turn) = &mut self.turn else { return };
         effects.push(Effect::MessageDropped { reason: failure.message.clone() });
+        let head = self.context.window.head;
+        if let Some(window) = stated.filter(|window| *window < head + LEAST_ROOM) {
+            // Not learned: the next step is a larger window of the same server.
+            return self.end(EndCause::WindowTooSmall { window, head }, effects);
+        }
         // If the server names no limit, guess one. The refusal may have had another reason, so the
         // guess is at least half of the window.
         let guess = used.max(self.context.window.tokens / 2);
-        let window = stated_window(&failure.message).unwrap_or(guess);
+        let window = stated.unwrap_or(guess);
         if window < self.context.window.tokens {
             self.context.window.tokens = window;
             effects.push(Effect::WindowLearned { tokens: window });

@@ -39,6 +39,12 @@ pub enum EndCause {
         message: String,
         compacted: bool,
     },
+    /// The server's window has no room beside the system prompt and the tools, which take `head`
+    /// tokens.
+    WindowTooSmall {
+        window: u64,
+        head: u64,
+    },
     /// A compaction that the user asked for failed.
     NotCompacted(String),
     /// The model wrote a call into its answer, and again after it was asked not to.
@@ -63,6 +69,7 @@ impl From<EndCause> for End {
             | EndCause::RepeatedCall(_)
             | EndCause::CallInText
             | EndCause::ContextFull { .. }
+            | EndCause::WindowTooSmall { .. }
             | EndCause::NotCompacted(_) => EndReason::Failed,
         };
         Self { reason, summary: cause.to_string(), cause: Some(cause) }
@@ -102,6 +109,7 @@ impl fmt::Display for EndCause {
                 let tried = if *compacted { ", also after it was compacted" } else { "" };
                 write!(f, "{message}. The conversation does not fit the model{tried}. Choose a model with more context, or start a new task.")
             }
+            EndCause::WindowTooSmall { window, head } => write!(f, "The context window of the model server has {window} tokens, and the agent's instructions and tools take about {head} of them. Make it larger, for example 32768 tokens (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length, llama.cpp: --ctx-size, vLLM: --max-model-len), or choose another model."),
             EndCause::NotCompacted(reason) => {
                 write!(f, "Not compacted, nothing was changed: {}.", reason.trim_end_matches('.'))
             }

@@ -39,9 +39,13 @@ impl Session {
     }
 
     fn finished(&mut self, reply: Reply, effects: &mut Vec<Effect>) {
+        let cut = crate::context::cut(&reply, self.context.meter.sent(&self.context.window));
         self.spent(reply.usage, effects);
         if self.is_compacting() {
             return self.summarized(&reply, effects);
+        }
+        if self.answered_in_part(cut, reply.usage, effects) {
+            return;
         }
         if reply.stop != Stop::ContextOverflow {
             self.fitted(effects);

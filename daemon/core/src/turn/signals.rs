@@ -88,6 +88,11 @@ pub enum Effect {
     WindowLearned {
         tokens: u64,
     },
+    /// The server counted fewer tokens than the request has, so it seems to drop a part of it.
+    LikelyCut {
+        counted: u64,
+        sent: u64,
+    },
     /// Asks for the input `RetryDue` after this time.
     Wait {
         request: u32,

@@ -141,6 +141,7 @@ fn describe(effect: &Effect) -> String {
         Effect::RequestPendingEdits => "take stock".into(),
         Effect::Shortened(shortened) => shortened.in_words(),
         Effect::WindowLearned { tokens } => format!("window: {tokens}"),
+        Effect::LikelyCut { counted, sent } => format!("likely cut: {counted} of {sent}"),
         Effect::Wait { attempt, delay_ms, failure, .. } => {
             format!("wait {delay_ms} ms before attempt {attempt}: {}", failure.message)
         }

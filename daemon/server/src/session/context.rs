@@ -11,7 +11,7 @@ use cairn_core::{
     model::ToolSpec,
     turn::Input,
 };
-use cairn_protocol::{CompactParams, CompactResult, RequestProblem, TurnPhase};
+use cairn_protocol::{CompactParams, CompactResult, RequestProblem, TurnNotice, TurnPhase};
 
 use super::{Sessions, entry::new_id, problem};
 use crate::{
@@ -59,6 +59,24 @@ impl Sessions {
 
     pub(super) fn window_learned(&mut self, tokens: u64) {
         self.config.learned_window = Some((self.config.generation, tokens));
+    }
+
+    /// Tells the user that the server seems to drop a part of the requests.
+    pub(super) fn likely_cut(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        counted: u64,
+        sent: u64,
+    ) {
+        let notice = TurnNotice::RequestLikelyCut {
+            counted: problem::tokens(counted),
+            sent: problem::tokens(sent),
+        };
+        let text = format!(
+            "The model server counted {counted} tokens in a request of {sent} or more: it seems to drop the beginning of the conversation. Make its context window larger (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length), and set cairn.model.contextTokens to the same size."
+        );
+        self.turn_notice(session_id, turn_id, notice, text);
     }
 
     pub(super) fn summarize(

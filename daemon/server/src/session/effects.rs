@@ -122,6 +122,9 @@ impl Sessions {
             }
             Effect::Shortened(shortened) => self.shortened(session_id, turn_id, shortened),
             Effect::WindowLearned { tokens } => self.window_learned(tokens),
+            Effect::LikelyCut { counted, sent } => {
+                self.likely_cut(session_id, turn_id, counted, sent)
+            }
             Effect::Wait { request, attempt, delay_ms, failure } => {
                 let cause = retry_reason(&failure);
                 let reason = failure.message;

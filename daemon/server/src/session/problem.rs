@@ -25,6 +25,9 @@ pub(super) fn of_end(cause: &EndCause, provider: &str) -> TurnProblem {
         EndCause::ContextFull { message, .. } => {
             TurnProblem::ContextFull { reason: message.clone() }
         }
+        EndCause::WindowTooSmall { window, head } => {
+            TurnProblem::WindowTooSmall { window: tokens(*window), head: tokens(*head) }
+        }
         EndCause::NotCompacted(reason) => TurnProblem::NotCompacted { reason: reason.clone() },
         EndCause::RoundLimit(limit) => {
             TurnProblem::RoundLimit { limit: *limit, setting: "cairn.limits.rounds".to_owned() }
@@ -35,9 +38,12 @@ pub(super) fn of_end(cause: &EndCause, provider: &str) -> TurnProblem {
     }
 }
 
+pub(super) fn tokens(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Returns the notice of a shorter conversation.
 pub(super) fn of_shortened(shortened: &Shortened) -> TurnNotice {
-    let tokens = |count| u32::try_from(count).unwrap_or(u32::MAX);
     let (before, after) = (tokens(shortened.before), tokens(shortened.after));
     match shortened.how {
         Shortening::Elided => TurnNotice::ResultsElided { before, after },

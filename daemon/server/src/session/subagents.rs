@@ -211,6 +211,7 @@ impl Sessions {
             | Effect::Summarize { .. }
             | Effect::RequestPendingEdits
             | Effect::WindowLearned { .. }
+            | Effect::LikelyCut { .. }
             | Effect::Wait { .. }
             | Effect::RunTool { .. }
             | Effect::ToolAnswered { .. }

@@ -131,7 +131,7 @@ async fn a_server_that_never_answers_is_given_up() {
     assert_eq!(answer.state, CheckState::Broken);
     assert!(answer.text.contains("120 seconds"), "{}", answer.text);
     let unknown = rest.iter().filter(|row| row.state == CheckState::Unknown).count();
-    assert_eq!(unknown, 5, "{}", shown(rest));
+    assert_eq!(unknown, 6, "{}", shown(rest));
 }
 
 #[tokio::test(start_paused = true)]
