@@ -49,7 +49,10 @@ export class CardList<T extends { readonly id: string }> {
   }
 }
 
-/** The focus in a card, and the selection in its text field: gives both to the card that takes its place. */
+/**
+ * The focus in a card, and the selection in its text field: gives both to the card that takes its place. A part that is
+ * hidden there cannot have the focus: then the card has it.
+ */
 function placeOfFocus(card: HTMLElement): ((next: HTMLElement) => void) | undefined {
   const active = document.activeElement;
   if (active === null || !card.contains(active)) {
@@ -59,7 +62,8 @@ function placeOfFocus(card: HTMLElement): ((next: HTMLElement) => void) | undefi
   const index = partsOf(card).findIndex((part) => part === active);
   const selection = isField(active) ? ([active.selectionStart, active.selectionEnd] as const) : undefined;
   return (next) => {
-    const part = partsOf(next)[index] ?? next;
+    const same = partsOf(next)[index];
+    const part = same === undefined || same.closest("[hidden]") !== null ? next : same;
     part.focus();
     if (selection !== undefined && isField(part)) {
       part.setSelectionRange(...selection);

@@ -69,6 +69,24 @@ it("keeps a reason that is being written, with focus and selection, when its car
   expect(box()?.closest<HTMLElement>(".say")?.hidden).toBe(false);
 });
 
+it("passes the focus on from a card that is drawn again between its answer and its end", () => {
+  setStrings({ rejectWhy: "Reject with a Reason…", rejectSend: "Reject and Send", addedRemoved: "{0} {1}" });
+  const after = vi.fn();
+  const list = new CardList((card: EditCard) => editCard(card, vi.fn()), vi.fn(), after);
+  document.body.replaceChildren(list.element);
+  const card = { id: "file:///b", question: "Change b?", note: "", lines: [], more: 0, added: 1, removed: 0, rev: 3 };
+  list.update([card]);
+  named(list.element, "with a Reason")?.click();
+  const box = list.element.querySelector("textarea");
+  Object.assign(box ?? {}, { value: "Too long." });
+  named(list.element, "and Send")?.focus();
+  named(list.element, "and Send")?.click();
+  list.update([{ ...card, rev: 4 }]);
+  expect(document.activeElement).toBe(list.element.querySelector(".card"));
+  list.update([]);
+  expect(after).toHaveBeenCalledOnce();
+});
+
 it("moves the focus from an answered approval to the next one, even if that one appears later", () => {
   vi.stubGlobal(
     "ResizeObserver",
