@@ -25,11 +25,11 @@ async fn open(wire: Wire) -> TestDaemon {
 
 /// Code of the newest end of a turn.
 fn code(test: &TestDaemon) -> Value {
-    let ends = test.editor.notices().into_iter().filter_map(|notice| match notice {
+    let mut ends = test.editor.notices().into_iter().filter_map(|notice| match notice {
         Notice::Turn(turn) => serde_json::to_value(turn).ok(),
         _ => None,
     });
-    ends.last().unwrap()["phase"]["problem"]["code"].clone()
+    ends.next_back().unwrap()["phase"]["problem"]["code"].clone()
 }
 
 /// Both ways in which a request is cut, and an answer that fills the window.
