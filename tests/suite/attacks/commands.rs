@@ -231,6 +231,7 @@ async fn feedback_reaches_the_model_with_an_approval_and_a_denial() {
     let last = requests.last().unwrap();
     let untimed = |id| {
         let said = result(last, id);
+        let said = said.split("\n\n[cairn] reminder:").next().unwrap();
         said.lines().map(|line| line.split(", ").next().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let said = format!("{:#?}", [untimed("c1"), untimed("c2"), untimed("c3")]);
@@ -250,7 +251,7 @@ async fn feedback_reaches_the_model_with_an_approval_and_a_denial() {
             ],
         ]"#]]
     .assert_eq(&said);
-    assert!(result(last, "c3").ends_with("They said: Ask Ada first."));
+    assert!(result(last, "c3").contains("They said: Ask Ada first.\n\n[cairn] reminder:"));
     assert!(result(last, "c4").ends_with("said: Keep it short."));
 }
 

@@ -5,7 +5,7 @@ use cairn_core::marks;
 use cairn_protocol::{
     ApprovalDecision, Position, Range, RunTask, RunTaskParams, Selection, TaskContext,
 };
-use cairn_tests::model_server::{Recorded, Response};
+use cairn_tests::model_server::{Recorded, Response, Wire};
 use serde_json::{Value, json};
 
 use super::AttackTest;
@@ -80,6 +80,17 @@ async fn tool_results_cannot_imitate_lines_of_cairn() {
         let told = test.told(rows.iter().map(|((tool, call), _)| (*tool, call.clone()))).await;
         for (((tool, call), expected), told) in rows.iter().zip(&told) {
             let own = own(told);
+            // A server with alternating roles has the reminder at the end of the result.
+            let own = match own.as_slice() {
+                [own @ .., begin, end]
+                    if wire != Wire::Anthropic
+                        && begin == "[cairn] reminder:"
+                        && end == "[cairn] end of the reminder" =>
+                {
+                    own
+                }
+                all => all,
+            };
             let same = own.len() == expected.len()
                 && own.iter().zip(*expected).all(|(own, expected)| own.starts_with(expected));
             assert!(same, "{wire:?}: {tool} {call}: {own:?} in {told:?}");

@@ -268,15 +268,37 @@ impl Turns {
         wanted.then_some(NO_ANSWER)
     }
 
-    /// Assistant text to insert between tool results and their notes.
-    pub(super) fn before_notes(self) -> Option<&'static str> {
+    /// Texts of results, and the text of their notes for a message of the user. A server that takes no
+    /// such message there gets the notes as the end of the last result.
+    pub(super) fn result_texts(
+        self,
+        results: &[ToolResult],
+        notes: &[Note],
+    ) -> (Vec<String>, Option<String>) {
+        let mut texts: Vec<String> = results.iter().map(result_text).collect();
+        let mut after = joined(None, notes);
+        let has_images = images(None, notes).next().is_some();
+        if self == Self::Strict
+            && !has_images
+            && let Some(last) = texts.last_mut()
+            && let Some(notes) = after.take()
+        {
+            last.truncate(last.trim_end_matches('\n').len());
+            last.push_str("\n\n");
+            last.push_str(&notes);
+        }
+        (texts, after)
+    }
+
+    /// Assistant text to insert before a message with images after results. No result can have images.
+    pub(super) fn before_images(self) -> Option<&'static str> {
         (self == Self::Strict).then_some(GOING_ON)
     }
 }
 
 /// Placeholder for a missing answer: a request failed or was cancelled.
 const NO_ANSWER: &str = "(no answer)";
-/// Placeholder between tool results and their notes.
+/// Placeholder between tool results and a message with images.
 const GOING_ON: &str = "(going on)";
 
 /// Joins a text and its notes into one text, because not every server accepts a list of parts.
@@ -306,7 +328,7 @@ pub(super) fn data_url(Image { mime, data }: &Image) -> String {
 }
 
 /// Text of a tool result for a format without an error flag. A line of Cairn's own marks an error.
-pub(super) fn result_text(result: &ToolResult) -> String {
+fn result_text(result: &ToolResult) -> String {
     match result.is_error {
         true => format!("{}\n{}", marks::own("this call failed"), result.content),
         false => result.content.clone(),

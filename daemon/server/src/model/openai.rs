@@ -251,12 +251,13 @@ impl Provider for OpenAi {
                 }
             }
             Item::ToolResults { results, notes } => {
-                for result in results {
-                    encoding::append(out, &tool_result(result));
+                let (texts, after) = self.turns().result_texts(results, notes);
+                for (result, text) in results.iter().zip(&texts) {
+                    encoding::append(out, &tool_result(result, text));
                 }
                 // After all results, because nothing may separate them.
-                if let Some(text) = encoding::joined(None, notes) {
-                    if let Some(words) = self.turns().before_notes() {
+                if let Some(text) = after {
+                    if let Some(words) = self.turns().before_images() {
                         say(out, words);
                     }
                     let content = content(&text, encoding::images(None, notes));
@@ -323,9 +324,8 @@ fn content<'a>(text: &str, images: impl Iterator<Item = &'a Image>) -> Value {
     [json!({ "type": "text", "text": text })].into_iter().chain(images).collect()
 }
 
-fn tool_result(result: &ToolResult) -> Value {
-    let content = encoding::result_text(result);
-    json!({ "role": "tool", "tool_call_id": IdRule::CHAT.fit(&result.call_id), "content": content })
+fn tool_result(result: &ToolResult, text: &str) -> Value {
+    json!({ "role": "tool", "tool_call_id": IdRule::CHAT.fit(&result.call_id), "content": text })
 }
 
 #[cfg(test)]

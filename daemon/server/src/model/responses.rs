@@ -99,11 +99,12 @@ impl Provider for Responses {
                 }
             }
             Item::ToolResults { results, notes } => {
-                for result in results {
-                    encoding::append(out, &output(result));
+                let (texts, after) = self.turns.result_texts(results, notes);
+                for (result, text) in results.iter().zip(&texts) {
+                    encoding::append(out, &output(result, text));
                 }
-                if let Some(text) = encoding::joined(None, notes) {
-                    if let Some(words) = self.turns.before_notes() {
+                if let Some(text) = after {
+                    if let Some(words) = self.turns.before_images() {
                         encoding::append(out, &assistant_text(words));
                     }
                     encoding::append(out, &user(&text, encoding::images(None, notes)));
@@ -165,11 +166,11 @@ fn assistant_text(text: &str) -> Value {
     json!({ "type": "message", "role": "assistant", "content": content })
 }
 
-fn output(result: &ToolResult) -> Value {
+fn output(result: &ToolResult, text: &str) -> Value {
     json!({
         "type": "function_call_output",
         "call_id": IdRule::RESPONSES.fit(&result.call_id),
-        "output": encoding::result_text(result),
+        "output": text,
     })
 }
 

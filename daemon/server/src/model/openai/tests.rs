@@ -1,3 +1,4 @@
+use cairn_core::conversation::{Note, NoteKind};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -113,6 +114,29 @@ fn requests_to_other_servers_use_max_tokens() {
     known.learn(FormChange::NoStreamOptions);
     assert_eq!(request(&taught), [false, true, false]);
     assert_eq!(request(&other), [true, false, true], "another server");
+}
+
+#[test]
+fn a_server_with_alternating_roles_gets_notes_in_the_last_result() {
+    let notes = vec![Note::new(NoteKind::Reminder, "Keep the list true.")];
+    let results = ["a", "b"].map(|id| ToolResult {
+        call_id: id.into(),
+        content: "one\n".into(),
+        is_error: id == "b",
+    });
+    let item = Item::ToolResults { results: results.into(), notes };
+    let encoded = |base: &str| {
+        let mut out = Vec::new();
+        provider(base, "m").encode(None, &item, &mut out);
+        String::from_utf8(out).unwrap().replace("},{", "},\n{")
+    };
+    expect![[r#"
+        {"role":"tool","tool_call_id":"a","content":"one\n"},
+        {"role":"tool","tool_call_id":"b","content":"[cairn] this call failed\none\n\n[cairn] reminder:\nKeep the list true.\n[cairn] end of the reminder"}"#]].assert_eq(&encoded("http://localhost:1"));
+    expect![[r#"
+        {"role":"tool","tool_call_id":"a","content":"one\n"},
+        {"role":"tool","tool_call_id":"b","content":"[cairn] this call failed\none\n"},
+        {"role":"user","content":"[cairn] reminder:\nKeep the list true.\n[cairn] end of the reminder"}"#]].assert_eq(&encoded("https://models.example"));
 }
 
 /// Encodes an answer with unknown members for the server at `to`.
