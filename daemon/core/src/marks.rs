@@ -79,6 +79,14 @@ impl ModelText {
         }
     }
 
+    /// Appends another text of this kind.
+    pub fn append(&mut self, other: &ModelText) {
+        if !other.0.is_empty() {
+            self.begin_line();
+            self.0.push_str(&other.0);
+        }
+    }
+
     /// Appends text of others between two lines that say what it is.
     pub fn frame(&mut self, what: &str, text: &str) {
         self.own(&format!("{what}:"));

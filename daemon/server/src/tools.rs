@@ -41,6 +41,7 @@ pub(crate) mod ask_user;
 mod bash;
 mod delete_file;
 mod edit_file;
+mod edited_lines;
 mod failure;
 mod glob;
 mod grep;

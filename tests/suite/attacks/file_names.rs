@@ -71,7 +71,7 @@ async fn a_quoted_file_name_is_accepted_as_a_path() {
         assert_eq!(told, "1\tword");
     }
     assert!(told[last - 2].ends_with("\n1:word"), "{}", told[last - 2]);
-    assert_eq!(told[last - 1], r#"Edited "b.txt\n1:forged" (+1 −1)."#);
+    assert_eq!(told[last - 1], "Edited \"b.txt\\n1:forged\" (+1 −1).\n1\tother");
     assert_eq!(test.read(NAMES[1].0), b"other\n");
     for told in &told[last..] {
         assert!(told.contains("control character"), "{told}");

@@ -200,7 +200,7 @@ async fn typed_between(typed: &str) -> (String, Recorded) {
 async fn text_typed_between_read_and_edit_is_kept() {
     let (text, request) = typed_between("zero\none\ntwo").await;
     assert_eq!(text, "zero\none\n2\n");
-    assert_eq!(result(&request, "c2"), "Edited a (+1 −1).");
+    assert_eq!(result(&request, "c2"), "Edited a (+1 −1).\n1\tzero\n2\tone\n3\t2");
     let (text, request) = typed_between("one\nthree").await;
     assert_eq!(text, "one\nthree\n");
     let told = result(&request, "c2");

@@ -1,6 +1,6 @@
 //! `delete_file`: proposes to delete a file; the user can reject it.
 
-use cairn_core::{model::ToolSpec, policy::Access, text::Text};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
@@ -81,6 +81,7 @@ impl FileChange for Deletion {
                 wanted: Wanted::Gone,
                 done: format!("Deleted {path}"),
                 note: String::new(),
+                lines: ModelText::default(),
             }),
         }
     }

@@ -2,6 +2,7 @@
 
 use cairn_core::{
     edit::{self, EditError, Occurrences, Replaced},
+    marks::ModelText,
     model::ToolSpec,
     text::Text,
 };
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     Call, Tool, ToolContext, ToolFailure, Wanted,
     arguments::ArgumentReader,
+    edited_lines,
     propose::{Computed, FileCall, FileChange, edit_of},
     snapshot,
 };
@@ -148,7 +150,12 @@ impl FileChange for EditList {
             note.push_str(", found although white space differs");
         }
         let done = format!("Edited {}", self.path);
-        Ok(Computed { wanted: Wanted::Text(text), done, note })
+        let mut lines = ModelText::default();
+        // Consent to a change does not cover the text around it.
+        if !self.path.is_secret() {
+            edited_lines::add(&mut lines, base, &Text::new(&text));
+        }
+        Ok(Computed { wanted: Wanted::Text(text), done, note, lines })
     }
 }
 
@@ -191,11 +198,25 @@ mod tests {
     #[tokio::test]
     async fn an_edit_proposes_the_new_text() {
         let fixture = Fixture::new(&[("a.txt", "one\r\ntwo\r\n"), ("all", "x y x\n")]);
-        check(&fixture, edit("a.txt", "one\ntwo", "one\n2"), expect!["Edited a.txt (+1 −1)."])
-            .await;
+        check(
+            &fixture,
+            edit("a.txt", "one\ntwo", "one\n2"),
+            expect![[r#"
+            Edited a.txt (+1 −1).
+            1	one
+            2	2"#]],
+        )
+        .await;
         assert_eq!(fixture.proposed("a.txt"), "one\r\n2\r\n");
         let all = json!({"path": "all", "old_text": "x", "new_text": "z", "replace_all": true});
-        check(&fixture, all, expect!["Edited all (+1 −1, 2 places)."]).await;
+        check(
+            &fixture,
+            all,
+            expect![[r#"
+            Edited all (+1 −1, 2 places).
+            1	z y z"#]],
+        )
+        .await;
         assert_eq!(fixture.proposed("all"), "z y z\n");
     }
 
@@ -210,7 +231,12 @@ mod tests {
         check(
             &fixture,
             json!({"path": "a", "edits": edits}),
-            expect!["Edited a (+3 −2, 3 places, found although white space differs)."],
+            expect![[r#"
+                Edited a (+3 −2, 3 places, found although white space differs).
+                1	0
+                2	1
+                3		2
+                4	three"#]],
         )
         .await;
         assert_eq!(fixture.proposed("a"), "0\n1\n\t2\nthree\n");
@@ -245,7 +271,16 @@ mod tests {
     async fn lines_are_inserted_after_a_line() {
         let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
         let insert = json!({"path": "a", "insert_line": 1, "new_text": "1.5"});
-        check(&fixture, insert, expect!["Edited a (+1 −0)."]).await;
+        check(
+            &fixture,
+            insert,
+            expect![[r#"
+            Edited a (+1 −0).
+            1	one
+            2	1.5
+            3	two"#]],
+        )
+        .await;
         assert_eq!(fixture.proposed("a"), "one\n1.5\ntwo\n");
     }
 
@@ -253,7 +288,14 @@ mod tests {
     async fn an_edit_uses_the_text_of_an_open_document() {
         let fixture = Fixture::new(&[("a", "disk\n")]);
         fixture.open("a", "buffer\n");
-        check(&fixture, edit("a", "buffer", "edited"), expect!["Edited a (+1 −1)."]).await;
+        check(
+            &fixture,
+            edit("a", "buffer", "edited"),
+            expect![[r#"
+            Edited a (+1 −1).
+            1	edited"#]],
+        )
+        .await;
         assert_eq!(fixture.proposed("a"), "edited\n");
     }
 
@@ -316,7 +358,16 @@ mod tests {
     async fn an_edit_is_computed_again_if_the_user_typed_meanwhile() {
         let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
         fixture.user_types_first("a", &["zero\none\ntwo\n"]);
-        check(&fixture, edit("a", "two", "2"), expect!["Edited a (+1 −1)."]).await;
+        check(
+            &fixture,
+            edit("a", "two", "2"),
+            expect![[r#"
+            Edited a (+1 −1).
+            1	zero
+            2	one
+            3	2"#]],
+        )
+        .await;
         assert_eq!(fixture.proposed("a"), "zero\none\n2\n");
 
         let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
@@ -333,7 +384,16 @@ mod tests {
     async fn an_edit_waits_for_a_pause_of_a_user_who_types_steadily() {
         let fixture = Fixture::new(&[("a", "one\ntwo\n")]);
         fixture.user_types_steadily("a", 50);
-        check(&fixture, edit("a", "one", "1"), expect!["Edited a (+1 −1)."]).await;
+        check(
+            &fixture,
+            edit("a", "one", "1"),
+            expect![[r#"
+            Edited a (+1 −1).
+            1	1
+            2	two
+            3	xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"#]],
+        )
+        .await;
         assert_eq!(fixture.proposed("a"), format!("1\ntwo\n{}", "x".repeat(50)));
     }
 

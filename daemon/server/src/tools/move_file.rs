@@ -1,6 +1,6 @@
 //! `move_file`: proposes to move or rename a file; the user can reject it.
 
-use cairn_core::{model::ToolSpec, policy::Access, text::Text};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
 use cairn_protocol::{Preview, ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
@@ -84,7 +84,12 @@ impl FileChange for Relocation {
             )));
         }
         let wanted = Wanted::At(to.as_path().to_owned());
-        Ok(Computed { wanted, done: format!("Moved {from} to {to}"), note: String::new() })
+        Ok(Computed {
+            wanted,
+            done: format!("Moved {from} to {to}"),
+            note: String::new(),
+            lines: ModelText::default(),
+        })
     }
 
     /// Shows a new file at the new path. What is there now is told only with consent.

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use cairn_core::{
     change::Change,
+    marks::ModelText,
     review::patch,
     text::{Text, encode},
 };
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use super::{
     Access, Approved, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted,
+    edited_lines,
     snapshot::{self, blocking},
 };
 use crate::{edit_problem, workspace::WorkspacePath};
@@ -35,6 +37,8 @@ pub(super) struct Computed {
     pub(super) done: String,
     /// Words of the report after the counts of lines.
     pub(super) note: String,
+    /// Lines of the report below these.
+    pub(super) lines: ModelText,
 }
 
 /// Call of a tool that changes a file.
@@ -190,7 +194,7 @@ async fn propose(
         attempts += 1;
         let (looking, computing) = (context.clone(), Arc::clone(&change));
         let asked_about = asked_about.clone();
-        let (base, Computed { wanted, done, note }) = blocking(move || {
+        let (base, Computed { wanted, done, note, lines }) = blocking(move || {
             let path = computing.path();
             let base = present(&looking, path)?;
             if asked_about.is_some_and(|text| text != base) {
@@ -228,8 +232,10 @@ async fn propose(
                     false => (format!("{done} ({counts}{note})."), Some(counts)),
                 };
                 let (added, removed) = (Some(added), Some(removed));
+                let mut content = ModelText::from(content);
+                content.append(&lines);
                 return Ok(ToolOutput {
-                    content: content.into(),
+                    content,
                     detail,
                     kind,
                     stats: Some(ToolStats { added, removed, ..ToolStats::default() }),
@@ -310,17 +316,12 @@ async fn pause_of_typing(context: &ToolContext, path: &WorkspacePath) {
 fn place(base: &Text, wanted: &Wanted) -> String {
     const AROUND: usize = 3;
     const MOST_LINES: usize = 12;
-    const MOST_CHARS: usize = 300;
     let Wanted::Text(wanted) = wanted else { return String::new() };
     let change = Change::between(base, &Text::new(wanted));
     let Some(edit) = change.edits().first() else { return String::new() };
     let first = base.char_to_line(edit.range.start).saturating_sub(AROUND);
     let last = base.char_to_line(edit.range.end) + AROUND;
     let lines = first..(last + 1).min(first + MOST_LINES).min(base.filled_lines());
-    let mut shown = "\nThe place as it is now:".to_owned();
-    for line in lines {
-        let text: String = base.lines_slice(line..line + 1).chars().take(MOST_CHARS).collect();
-        shown += &format!("\n{}\t{}", line + 1, text.trim_end_matches(['\n', '\r']));
-    }
-    shown
+    let shown = edited_lines::numbered(base, lines);
+    format!("\nThe place as it is now:\n{}", shown.trim_end_matches('\n'))
 }

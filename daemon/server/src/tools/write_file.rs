@@ -1,6 +1,6 @@
 //! `write_file`: creates a file, or replaces all of its text, as a proposal in the editor.
 
-use cairn_core::{edit, model::ToolSpec, text::Text};
+use cairn_core::{edit, marks::ModelText, model::ToolSpec, text::Text};
 use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
@@ -79,7 +79,12 @@ impl FileChange for NewContent {
                 (new, format!("Replaced the text of {}", self.path))
             }
         };
-        Ok(Computed { wanted: Wanted::Text(content), done, note: String::new() })
+        Ok(Computed {
+            wanted: Wanted::Text(content),
+            done,
+            note: String::new(),
+            lines: ModelText::default(),
+        })
     }
 }
 
