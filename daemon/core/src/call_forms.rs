@@ -110,6 +110,32 @@ fn patch_in<'a>(name: &str, arguments: &'a Map<String, Value>) -> Option<&'a str
     }
 }
 
+/// Text for the model about a tool that does what one of this name would do; empty without one.
+pub fn similar_text(name: &str, tools: &[OfferedTool]) -> String {
+    let plain = plain(bare_name(name));
+    if plain.contains("notebook") {
+        return "A notebook is a JSON file: change a cell's lines in it with edit_file.".to_owned();
+    }
+    if plain.contains("patch") {
+        return patch::USE_INSTEAD.to_owned();
+    }
+    if plain.contains("image") || plain.contains("screenshot") {
+        return "No tool shows images; the person can attach one to a message.".to_owned();
+    }
+    let similar = names::SIMILAR
+        .iter()
+        .filter(|(word, _)| plain.contains(word))
+        .find_map(|(_, own)| tools.iter().find(|tool| tool.name == *own));
+    let Some(tool) = similar else { return String::new() };
+    let arguments: Vec<&str> = tool.arguments.keys().map(String::as_str).collect();
+    let several = if plain.contains("many") || plain.contains("multi") {
+        "; several calls in one answer run at once"
+    } else {
+        ""
+    };
+    format!("Use {} ({}){several}.", tool.name, arguments.join(", "))
+}
+
 /// Text for the model about arguments that a tool does not know.
 pub fn ignored_text(ignored: &[String], tool: &OfferedTool) -> String {
     /// Names in the text; a model may write any number.
@@ -243,9 +269,10 @@ impl Form<'_> {
                 self.set("ignore_case", json!(!sensitive));
             }
         }
-        let around = ["-C", "-A", "-B"].map(|name| self.take_count(name));
-        if let Some(lines) = around.into_iter().flatten().max() {
-            self.set("context", json!(lines));
+        for (option, own) in [("-C", "context"), ("-A", "after"), ("-B", "before")] {
+            if let Some(lines) = self.take_count(option) {
+                self.set(own, json!(lines));
+            }
         }
         if let Some(Value::String(mode)) = self.arguments.get_mut("output")
             && mode == "files_with_matches"

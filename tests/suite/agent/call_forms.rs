@@ -18,7 +18,7 @@ async fn grep_finds_with_the_options_of_the_program_grep() {
         assert_eq!(
             result(&requests[1], "c1"),
             "a\n2:foo\n\nb.md\n1:foo\n[cairn] Ignored, because grep does not know it: `type`. \
-             Its arguments are: pattern, path, glob, ignore_case, context, output."
+             Its arguments are: pattern, path, glob, ignore_case, context, before, after, output."
         );
         // The conversation keeps the call as the model wrote it.
         assert!(requests[1].json().to_string().contains("Grep"));

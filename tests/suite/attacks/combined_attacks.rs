@@ -518,7 +518,7 @@ async fn absurd_arguments_are_reported_and_nothing_runs() {
         ("edit_file", json!({ "path": "a", "old_text": "one", "new_text": {} }), "`new_text` is"),
         ("move_file", json!({ "from": "a", "to": "" }), "The path is empty"),
         ("task", json!({ "description": 1, "prompt": [] }), "`description` is 1"),
-        ("BashOutput", json!({ "command": "touch ran" }), "There is no tool"),
+        ("BashOutput", json!({ "command": "touch ran" }), "process_output: `id` is missing"),
         ("bash ", json!({ "command": "touch ran" }), "There is no tool"),
         ("bash\u{200b}", json!({ "command": "touch ran" }), "There is no tool"),
         ("read_file/../bash", json!({ "command": "touch ran" }), "There is no tool"),

@@ -29,6 +29,7 @@ pub(super) const TOOLS: Aliases = &[
             "strreplace",
             "searchreplace",
             "replaceinfile",
+            "strreplacefile",
         ],
     ),
     ("write_file", &["writefile", "write", "createfile", "writetofile", "create"]),
@@ -39,6 +40,38 @@ pub(super) const TOOLS: Aliases = &[
     ("bash", SHELLS),
     ("powershell", SHELLS),
     ("task", &["agent"]),
+    ("process_output", &["bashoutput", "taskoutput"]),
+    ("process_stop", &["killshell", "killbash", "taskstop"]),
+    ("process_input", &["writestdin"]),
+];
+
+/// Words in names of tools that do not exist here, and the tool that does most of it. The first that fits
+/// counts.
+pub(super) const SIMILAR: &[(&str, &str)] = &[
+    ("kill", "process_stop"),
+    ("stop", "process_stop"),
+    ("output", "process_output"),
+    ("read", "read_file"),
+    ("view", "read_file"),
+    ("cat", "read_file"),
+    ("open", "read_file"),
+    ("grep", "grep"),
+    ("search", "grep"),
+    ("find", "glob"),
+    ("list", "read_file"),
+    ("edit", "edit_file"),
+    ("replace", "edit_file"),
+    ("insert", "edit_file"),
+    ("write", "write_file"),
+    ("create", "write_file"),
+    ("delete", "delete_file"),
+    ("remove", "delete_file"),
+    ("move", "move_file"),
+    ("rename", "move_file"),
+    ("run", "bash"),
+    ("exec", "bash"),
+    ("web", "bash"),
+    ("fetch", "bash"),
 ];
 
 /// Shells in other agents.
@@ -100,6 +133,9 @@ const PATH: &[&str] = &[
     "folder",
 ];
 
+const PROCESS: &[&str] =
+    &["bash_id", "shell_id", "task_id", "session_id", "process_id", "pid", "shellId", "bashId"];
+
 pub(super) const EDIT: Aliases = &[
     ("old_text", &["old_string", "oldString", "old_str", "oldText", "search", "old"]),
     (
@@ -114,7 +150,7 @@ const EDIT_FILE: Aliases = &[
     EDIT[0],
     EDIT[1],
     EDIT[2],
-    ("edits", &["replacements"]),
+    ("edits", &["replacements", "edit"]),
     ("insert_line", &["insertLine"]),
 ];
 
@@ -141,6 +177,8 @@ pub(super) fn arguments(tool: &str) -> Aliases {
             ),
             ("ignore_case", &["-i", "case_insensitive", "ignoreCase", "caseInsensitive"]),
             ("context", &["context_lines", "contextLines"]),
+            ("before", &["before_context", "beforeContext"]),
+            ("after", &["after_context", "afterContext"]),
             ("output", &["output_mode", "outputMode"]),
         ],
         "bash" | "powershell" => &[
@@ -149,6 +187,8 @@ pub(super) fn arguments(tool: &str) -> Aliases {
             ("background", &["is_background", "run_in_background", "isBackground"]),
         ],
         "task" => &[("prompt", &["instructions", "task"])],
+        "process_output" | "process_stop" => &[("id", PROCESS)],
+        "process_input" => &[("id", PROCESS), ("text", &["chars", "input"])],
         _ => &[],
     }
 }

@@ -13,16 +13,24 @@ fn tools() -> Vec<OfferedTool> {
         tool("read_file", &["path", "offset", "limit"]),
         tool("edit_file", &["path", "old_text", "new_text", "replace_all", "edits"]),
         tool("write_file", &["path", "content"]),
-        tool("grep", &["pattern", "path", "glob", "ignore_case", "context", "output"]),
+        tool(
+            "grep",
+            &["pattern", "path", "glob", "ignore_case", "context", "before", "after", "output"],
+        ),
         tool("glob", &["pattern", "path"]),
         tool("bash", &["command", "timeout_ms", "background", "needs"]),
         tool("task", &["description", "prompt"]),
+        tool("process_output", &["id", "since", "wait_for", "timeout_ms"]),
+        tool("process_stop", &["id"]),
+        tool("process_input", &["id", "text", "eof"]),
     ]
 }
 
 fn schema(argument: &str) -> Value {
     match argument {
-        "offset" | "limit" | "context" | "timeout_ms" => json!({ "type": "integer" }),
+        "offset" | "limit" | "context" | "before" | "after" | "timeout_ms" | "id" => {
+            json!({ "type": "integer" })
+        }
         "replace_all" | "ignore_case" | "background" => json!({ "type": "boolean" }),
         "needs" => json!({ "type": "array", "items": { "type": "string" } }),
         "edits" => {
@@ -154,7 +162,53 @@ fn a_value_without_one_meaning_stays() {
 }
 
 #[test]
+fn processes_have_the_names_of_other_agents() {
+    check(
+        "BashOutput",
+        json!({"bash_id": "2", "filter": "error"}),
+        expect![[r#"process_output {"id":2} not ["filter"]"#]],
+    );
+    check("KillShell", json!({"shell_id": 2}), expect![[r#"process_stop {"id":2}"#]]);
+    check("KillBash", json!({"shell_id": "3"}), expect![[r#"process_stop {"id":3}"#]]);
+    check(
+        "write_stdin",
+        json!({"session_id": 1, "chars": "y\n"}),
+        expect![[r#"process_input {"id":1,"text":"y\n"}"#]],
+    );
+}
+
+#[test]
+fn the_edit_of_kimi_cli_is_taken() {
+    check(
+        "StrReplaceFile",
+        json!({"path": "a", "edit": {"old": "x", "new": "y"}}),
+        expect![[r#"edit_file {"path":"a","edits":[{"old_text":"x","new_text":"y"}]}"#]],
+    );
+}
+
+#[test]
+fn a_tool_that_is_missing_has_a_similar_one() {
+    for (name, text) in [
+        (
+            "read_many_files",
+            "Use read_file (path, offset, limit); several calls in one answer run at once.",
+        ),
+        ("web_fetch", "Use bash (command, timeout_ms, background, needs)."),
+        ("view_image", "No tool shows images; the person can attach one to a message."),
+        ("functions.list_processes:3", "Use read_file (path, offset, limit)."),
+        ("teleport", ""),
+    ] {
+        assert_eq!(similar_text(name, &tools()), text, "{name}");
+    }
+}
+
+#[test]
 fn grep_takes_the_options_that_models_know() {
+    check(
+        "Grep",
+        json!({"pattern": "x", "-A": "45", "-B": 2}),
+        expect![[r#"grep {"pattern":"x","after":45,"before":2}"#]],
+    );
     check(
         "grep",
         json!({"pattern": "FOO", "-i": true}),

@@ -66,9 +66,12 @@ impl PlanForm {
         // Two list dialects differ in case alone.
         let exact = lists().find(|(own, _)| *own == name);
         let plain = plain(name);
+        // Kimi CLI's own name.
+        let kimi = (plain == "settodolist").then_some(Self::List(ListDialect::TodoWrite));
         exact
             .or_else(|| lists().chain(tasks).find(|(own, _)| self::plain(own) == plain))
             .map(|(_, form)| form)
+            .or(kimi)
     }
 
     /// Tool of the task graph that takes the call: `TaskList` takes a whole list.

@@ -262,14 +262,7 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
         Dialect::List(list) => names.push(list.tool_name()),
         Dialect::Tasks => {}
     }
-    let plain = call.name.to_lowercase();
-    let instead = if plain.contains("notebook") {
-        "A notebook is a JSON file: change a cell's lines in it with edit_file."
-    } else if plain.contains("patch") {
-        call_forms::patch::USE_INSTEAD
-    } else {
-        ""
-    };
+    let instead = call_forms::similar_text(&call.name, &settings.tools);
     let text = format!(
         "There is no tool named {}. The tools are: {}. {instead}",
         call.name,

@@ -20,11 +20,12 @@ pub(super) mod pattern;
 mod scan;
 
 use pattern::{MAX_PATTERN_BYTES, Pattern};
-use scan::{LineSearch, Lines, MAX_LINE_CHARS, Scanned};
+use scan::{Around, LineSearch, Lines, MAX_LINE_CHARS, Scanned};
 
 const MAX_MATCHES: usize = 200;
 const MAX_BYTES: usize = 50 * 1024;
-const MAX_CONTEXT: usize = 10;
+/// Most lines before, and most lines after a match.
+const MAX_CONTEXT: usize = 50;
 /// Larger files that are not UTF-8 are searched as bytes: to decode one takes several times its size.
 const MAX_DECODED_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -35,7 +36,9 @@ struct GrepCall {
     ignore_case: bool,
     from: SearchStart,
     files: Option<PathPattern>,
-    context_lines: usize,
+    around: Around,
+    /// Largest number of lines around a match that was asked for, if it is too large.
+    too_many: Option<usize>,
     output: Output,
 }
 
@@ -62,8 +65,8 @@ impl Tool for Grep {
             description:
                 "Searches file contents by regular expression (Rust syntax, line by line), \
                 including the user's unsaved changes. Files that Git ignores and hidden files are \
-                left out. Answers with each file's path and below it `line:text`; with `context`, \
-                surrounding lines come as `line-text`."
+                left out. Answers with each file's path and below it `line:text`; with `before`, `after` \
+                or `context`, surrounding lines come as `line-text`."
                     .to_owned(),
             schema: json!({
                 "type": "object",
@@ -73,6 +76,8 @@ impl Tool for Grep {
                     "glob": {"type": "string", "description": "Only files whose path matches, such as `*.ts`"},
                     "ignore_case": {"type": "boolean"},
                     "context": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT, "description": "Lines to show around each match"},
+                    "before": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT},
+                    "after": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT},
                     "output": {"type": "string", "enum": ["content", "files", "count"], "description": "Matching lines (if left out), or only the files, or their numbers of matching lines"}
                 },
                 "required": ["pattern"]
@@ -87,7 +92,9 @@ impl Tool for Grep {
         let path = arguments.optional_string("path");
         let files = arguments.optional_string("glob");
         let ignore_case = arguments.optional_bool("ignore_case").unwrap_or(false);
-        let context_lines = arguments.optional_count("context").unwrap_or(0).min(MAX_CONTEXT);
+        let both = arguments.optional_count("context").unwrap_or(0);
+        let before = arguments.optional_count("before").unwrap_or(both);
+        let after = arguments.optional_count("after").unwrap_or(both);
         let output = arguments.optional_name("output", &["content", "files", "count"]);
         let output = match output {
             Some("files") => Output::Files,
@@ -110,7 +117,13 @@ impl Tool for Grep {
                 .filter(|glob| !glob.is_empty())
                 .map(|glob| PathPattern::new(&glob))
                 .transpose()?,
-            context_lines: if output == Output::Content { context_lines } else { 0 },
+            around: match output {
+                Output::Content => {
+                    Around { before: before.min(MAX_CONTEXT), after: after.min(MAX_CONTEXT) }
+                }
+                Output::Files | Output::Count => Around::default(),
+            },
+            too_many: Some(before.max(after)).filter(|lines| *lines > MAX_CONTEXT),
             output,
         }))
     }
@@ -178,7 +191,13 @@ impl GrepCall {
             if results.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let matches = results.matches as u32;
-        (results.finish(walked, search), matches)
+        let mut out = results.finish(walked, search);
+        if let Some(asked) = self.too_many {
+            out.own(&format!(
+                "At most {MAX_CONTEXT} lines before and after a match are shown, not {asked}; read_file shows more."
+            ));
+        }
+        (out, matches)
     }
 
     /// Searches a file. One that cannot be read is skipped.
@@ -193,8 +212,8 @@ impl GrepCall {
         results.file = Some(path.to_string());
         let mut scan = |results: &mut Results, text: &mut dyn Read, any_bytes: bool| {
             let stop = || search.is_over();
-            let context = self.context_lines;
-            LineSearch { pattern, context, any_bytes, stop: &stop, lines: results }.run(text)
+            let around = self.around;
+            LineSearch { pattern, around, any_bytes, stop: &stop, lines: results }.run(text)
         };
         let scanned = match context.docs.get(&path.key()) {
             Some(document) => scan(results, &mut Chunks::of(&document.text), true),

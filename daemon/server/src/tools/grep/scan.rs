@@ -42,11 +42,23 @@ pub(super) trait Lines {
     fn gap(&mut self);
 }
 
+/// Numbers of lines to show before and after each match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Around {
+    pub(super) before: usize,
+    pub(super) after: usize,
+}
+
+impl Around {
+    fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// Search of one text.
 pub(super) struct LineSearch<'a> {
     pub(super) pattern: &'a mut Pattern,
-    /// Lines to show before and after each match.
-    pub(super) context: usize,
+    pub(super) around: Around,
     /// Bytes that are not UTF-8 are searched, too.
     pub(super) any_bytes: bool,
     pub(super) stop: &'a dyn Fn() -> bool,
@@ -109,7 +121,7 @@ impl LineSearch<'_> {
                 None => memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline + 1),
             };
             // Many lines at once: most have no match. A match over several lines is none.
-            let may_skip = self.context == 0 && end <= limit;
+            let may_skip = self.around.is_empty() && end <= limit;
             if may_skip && !self.pattern.is_match(text, at..end) {
                 place.number += memchr_iter(b'\n', &text[at..end]).count() as u64;
                 at = end;
@@ -186,8 +198,8 @@ impl LineSearch<'_> {
         place.number += 1;
         let number = place.number;
         if !matched && place.after == 0 {
-            if self.context > 0 {
-                if place.before.len() == self.context {
+            if self.around.before > 0 {
+                if place.before.len() == self.around.before {
                     place.before.pop_front();
                 }
                 place.before.push_back((number, line[..line.len().min(SHOWN)].to_vec()));
@@ -195,13 +207,13 @@ impl LineSearch<'_> {
             return true;
         }
         let first = place.before.front().map_or(number, |(number, _)| *number);
-        if self.context > 0 && place.shown.is_some_and(|shown| shown + 1 < first) {
+        if !self.around.is_empty() && place.shown.is_some_and(|shown| shown + 1 < first) {
             self.lines.gap();
         }
         place.shown = Some(number);
         let before = std::mem::take(&mut place.before);
         if matched {
-            place.after = self.context;
+            place.after = self.around.after;
             before.iter().all(|(number, line)| self.lines.context(*number, line))
                 && self.lines.matched(number, line)
         } else {
@@ -308,12 +320,16 @@ mod tests {
         }
     }
 
-    fn scan(pattern: &str, context: usize, text: &[u8]) -> (Vec<String>, Scanned) {
+    fn scan(pattern: &str, lines: usize, text: &[u8]) -> (Vec<String>, Scanned) {
+        scan_around(pattern, Around { before: lines, after: lines }, text)
+    }
+
+    fn scan_around(pattern: &str, around: Around, text: &[u8]) -> (Vec<String>, Scanned) {
         let mut pattern = Pattern::compile(pattern, false).expect("a pattern");
         let mut found = Found::default();
         let search = LineSearch {
             pattern: &mut pattern,
-            context,
+            around,
             any_bytes: false,
             stop: &|| false,
             lines: &mut found,
@@ -353,6 +369,15 @@ mod tests {
         }
         let (found, _) = scan("a", 1, b"a\nb\nc\nd\na\n");
         assert_eq!(found, ["1:a", "2-b", "--", "4-d", "5:a"]);
+        let text = b"a\nb\nc\nd\na\ne\n";
+        for (before, after, lines) in [
+            (0, 1, vec!["1:a", "2-b", "--", "5:a", "6-e"]),
+            (1, 0, vec!["1:a", "--", "4-d", "5:a"]),
+            (2, 1, vec!["1:a", "2-b", "3-c", "4-d", "5:a", "6-e"]),
+        ] {
+            let (found, _) = scan_around("a", Around { before, after }, text);
+            assert_eq!(found, lines, "{before} before, {after} after");
+        }
     }
 
     #[test]

@@ -59,6 +59,21 @@ async fn matching_lines_are_found() {
     .await;
     check(
         &fixture,
+        json!({"pattern": "fn", "before": 1, "after": 0, "glob": "*.rs"}),
+        expect!["a.rs\n1-x\n2:fn one() {\n--\n5-z\n6:fn two() {}"],
+    )
+    .await;
+    check(&fixture, json!({"pattern": "two", "context": 300}), expect![[r#"
+        a.rs
+        1-x
+        2-fn one() {
+        3-}
+        4-y
+        5-z
+        6:fn two() {}
+        [cairn] At most 50 lines before and after a match are shown, not 300; read_file shows more."#]]).await;
+    check(
+        &fixture,
         json!({"pattern": "FN", "ignore_case": true, "glob": "*.md"}),
         expect!["b.md\n1:No Fn here"],
     )
