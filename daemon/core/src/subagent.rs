@@ -15,15 +15,6 @@ pub const LAST_ROUND: &str = "You have one answer left. Call no more tools: repo
 const REPORT_LIMIT: usize = 16_000;
 const FILES_NAMED: usize = 50;
 
-/// Returns the system prompt of a subagent, made from that of the agent that starts it.
-pub fn system(of_parent: &str) -> String {
-    format!(
-        "{of_parent}\n\
-         # You are a subagent\n\
-         Another agent gave you one part of its task. You see nothing of its conversation, and the person does not read your words: the text of your last answer is what that agent gets, and all it gets. Do the whole part, then report: what you found or changed, with paths and lines, what you checked, and what is left. Ask no questions; where something is unclear take the most sensible reading and say which.\n"
-    )
-}
-
 /// End of a subagent's loop, from which its report is made.
 #[derive(Debug, Clone)]
 pub struct SubagentEnd {

@@ -157,6 +157,34 @@ pub struct Allow {
     pub secrets: bool,
 }
 
+impl Allow {
+    /// Sentence for the agent about the commands that run without a question. `has_rules`: commands of
+    /// some rules do.
+    pub fn in_words(self, has_rules: bool) -> String {
+        if !self.commands {
+            return match has_rules {
+                true => "Commands of the person's rules run without a question, and those that only read files.".to_owned(),
+                false => "No option of this run allows commands in advance.".to_owned(),
+            };
+        }
+        let with: Vec<&str> = [
+            (self.network, "the network where a call asks for it"),
+            (self.git, "changes of .git where a call asks for them"),
+            (self.unsandboxed, "the rights of the person where no sandbox works"),
+        ]
+        .into_iter()
+        .filter_map(|(given, what)| given.then_some(what))
+        .collect();
+        match with.as_slice() {
+            [] => "Commands run without a question, in a sandbox without the network.".to_owned(),
+            with => format!(
+                "Commands run without a question, in a sandbox with {}.",
+                with.join(" and ")
+            ),
+        }
+    }
+}
+
 /// Treatment of edits in a run without an editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RunMode {

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use cairn_core::text::{Position, Units};
+use cairn_core::{
+    prompt::Audience,
+    text::{Position, Units},
+};
 use cairn_protocol::{
     ApproveParams, ClientRequest, CredentialsParams, Empty, ErrorData, RequestProblem,
     ReviewNotification, RunTask, RunTaskParams, RunTaskResult, UserText,
@@ -61,6 +64,8 @@ pub struct Initialized {
     /// The user trusts the workspace. An editor without that notion trusts all.
     pub trusted: bool,
     pub remember: Remember,
+    /// Reader of the agent's text.
+    pub audience: Audience,
     /// Units of columns in positions.
     pub units: Units,
 }

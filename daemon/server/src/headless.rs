@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cairn_core::text::Units;
+use cairn_core::{prompt::Audience, text::Units};
 use cairn_protocol::{
     Baseline, BaselineParams, Cancel, CancelParams, ClientRequest, Empty, EndReason, ListSessions,
     ListSessionsParams, OpenSession, OpenSessionParams, OpenSessionResult, RequestProblem, RunTask,
@@ -111,6 +111,7 @@ async fn work(
         terminal.report().warning(warning);
     }
     let task = task_text(arguments)?;
+    let granted = arguments.allow.in_words(!arguments.rules.is_empty());
     let folder = work_folder(arguments)?;
     let remember = match environment.state_dir {
         Some(_) if !arguments.demo => Remember::Conversations,
@@ -130,6 +131,7 @@ async fn work(
             // The user named this folder on the command line, which counts as trust.
             trusted: true,
             remember,
+            audience: Audience::Terminal { answered: terminal.is_interactive(), granted },
             units: Units::default(),
         }))
         .ok();

@@ -186,7 +186,7 @@ impl Hub {
         };
         let form = EditForm { units: initialized.units, whole_lines: !initialized.speaks_agent };
         self.components.reviews.open(workspace.clone(), form);
-        self.components.sessions.open(workspace, initialized.trusted);
+        self.components.sessions.open(workspace, initialized.trusted, initialized.audience);
         self.configure(&initialized.settings);
         self.components.sessions.start(initialized.remember);
     }

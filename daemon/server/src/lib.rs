@@ -18,6 +18,7 @@ pub mod hub;
 mod instructions;
 pub mod lsp;
 pub mod model;
+mod orientation;
 pub mod ports;
 pub mod processes;
 mod review;

@@ -12,6 +12,7 @@ use std::{
 use cairn_core::{
     ids::{CallId, SessionId, TurnId},
     policy::Access,
+    prompt::Audience,
     subagent::SubagentReport,
     turn::Input,
 };
@@ -153,8 +154,14 @@ impl Sessions {
     }
 
     /// Opens a workspace. The settings are set before.
-    pub(crate) fn open(&mut self, workspace: Option<Arc<Workspace>>, trusted: bool) {
+    pub(crate) fn open(
+        &mut self,
+        workspace: Option<Arc<Workspace>>,
+        trusted: bool,
+        audience: Audience,
+    ) {
         self.services.workspace = workspace;
+        self.config.audience = audience;
         self.config.trusted = trusted;
     }
 

@@ -153,6 +153,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// True if the user trusts the workspace. Otherwise only reading is allowed.
     pub trusted: bool,
+    /// A person answers questions.
+    pub is_answered: bool,
     /// Authors of instruction files.
     pub(crate) sources: Arc<Sources>,
     /// Rules for commands that run without approval, and for those that never run.

@@ -129,6 +129,8 @@ async fn quoted_text_cannot_end_its_quotation() {
         };
         let first = all(&requests[0]);
         let framed = [
+            "[cairn] facts about the project:",
+            "[cairn] end of the facts about the project",
             "[cairn] instructions from AGENTS.md:",
             "[cairn] end of the instructions from AGENTS.md",
             "[cairn] context:",

@@ -2,6 +2,7 @@
 
 mod models;
 mod options;
+mod prompts;
 mod sessions;
 
 use std::{

@@ -35,6 +35,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("hooks", &["exec", "ports"]),
     ("processes", &["clock", "exec"]),
     ("instructions", &["docs", "small_file", "store", "workspace"]),
+    ("orientation", &["small_file", "workspace"]),
     ("services", &["docs", "instructions", "ports", "processes", "workspace"]),
     (
         "tools",
@@ -95,6 +96,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "hooks",
             "instructions",
             "model",
+            "orientation",
             "ports",
             "processes",
             "review",

@@ -128,6 +128,7 @@ pub(super) fn journal(folder: &Path, id: &str, lines: impl IntoIterator<Item = L
         os: "linux".into(),
         date: "2026-11-22".into(),
         plan_tool: "TodoWrite".into(),
+        project: String::new(),
         instructions: vec![],
     };
     let header =

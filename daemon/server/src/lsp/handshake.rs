@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cairn_core::text::Units;
+use cairn_core::{prompt::Audience, text::Units};
 use cairn_protocol::{PROTOCOL_MINOR, PROTOCOL_VERSION, RequestProblem};
 use serde_json::{Value, json};
 use tower_lsp::{
@@ -68,6 +68,7 @@ pub(super) fn accept(params: InitializeParams) -> Result<Handshake, Error> {
         trusted,
         folders: folders(&params),
         remember: Remember::Sessions,
+        audience: Audience::Editor,
         units,
     };
     let parent = params.process_id.and_then(Parent::visible);

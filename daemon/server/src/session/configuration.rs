@@ -6,6 +6,7 @@ use cairn_core::{
     model::{Failure, FailureKind, ToolSpec},
     plan::Dialect,
     policy::trust,
+    prompt::Audience,
     turn,
 };
 use cairn_protocol::{CredentialsParams, ServerModelsParams};
@@ -34,6 +35,8 @@ pub(super) struct Configuration {
     /// True if the user trusts the workspace. Otherwise the agent only reads.
     pub(super) trusted: bool,
     pub(super) environment: Environment,
+    /// Reader of the agent's text.
+    pub(super) audience: Audience,
     keys: Keys,
     /// True if the newest key was not taken.
     pub(super) key_refused: bool,
@@ -66,6 +69,7 @@ impl Configuration {
             faults: Vec::new(),
             trusted: true,
             environment,
+            audience: Audience::default(),
             keys,
             key_refused,
             generation: 0,

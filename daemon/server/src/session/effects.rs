@@ -9,6 +9,7 @@ use cairn_core::{
     ids::{SessionId, TurnId},
     model::ModelEvent,
     plan::graph::TaskTool,
+    prompt::Audience,
     turn::{self, Effect, End, Input},
 };
 use cairn_protocol::{
@@ -217,6 +218,10 @@ impl Sessions {
             questions: Arc::clone(&self.services.editor) as Arc<dyn Questions>,
             searches: Arc::clone(&self.searches),
             trusted: self.config.trusted,
+            is_answered: !matches!(
+                self.config.audience,
+                Audience::Terminal { answered: false, .. }
+            ),
             cancel: turn.cancel.clone(),
             sources: Arc::clone(&self.services.sources),
             commands: Arc::clone(&self.config.settings.commands),

@@ -196,12 +196,18 @@ impl SessionEntry {
 /// Inputs of a new turn besides the user's text.
 #[derive(Debug, Default)]
 pub(super) struct TurnStart {
-    /// Instructions for a new session; empty for an existing one.
-    pub(super) instructions: Vec<Instructions>,
+    pub(super) found: FoundAtStart,
     /// Id of the follow-up that started the turn.
     pub(super) follow_up: Option<String>,
     /// Content sent with the task.
     pub(super) attached: Vec<Attached>,
+}
+
+/// Facts for the system prompt of a new session; empty for an existing one.
+#[derive(Debug, Default)]
+pub(crate) struct FoundAtStart {
+    pub(super) instructions: Vec<Instructions>,
+    pub(super) project: String,
 }
 
 /// Follow-ups that wait in a session.

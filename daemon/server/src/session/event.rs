@@ -6,7 +6,6 @@ use cairn_core::{
     conversation::Attached,
     ids::{CallId, SessionId, TurnId},
     policy::Access,
-    prompt::instructions::Instructions,
     subagent::SubagentReport,
     turn::Input,
 };
@@ -16,6 +15,7 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
+use super::entry::FoundAtStart;
 use crate::{
     approval::definitions::Definitions,
     event::{RequestError, Responder},
@@ -121,6 +121,6 @@ pub(crate) enum WithAttachments {
 pub(crate) struct InstructionsLoaded {
     pub(super) params: RunTaskParams,
     pub(super) reply: Responder<RunTaskResult>,
-    pub(super) instructions: Vec<Instructions>,
+    pub(super) found: FoundAtStart,
     pub(super) attached: Result<Vec<Attached>, RequestError>,
 }

@@ -14,10 +14,10 @@ use cairn_protocol::{MessageRole, RunTaskParams, RunTaskResult};
 
 use super::{
     Sessions,
-    entry::TurnStart,
+    entry::{FoundAtStart, TurnStart},
     event::{InstructionsLoaded, SessionEvent},
 };
-use crate::{event::Responder, instructions, review::Reviews};
+use crate::{event::Responder, instructions, orientation, review::Reviews};
 
 /// Maximum number of instruction files sent to a session after its start.
 const MOST_LATER: usize = 20;
@@ -45,20 +45,23 @@ impl Sessions {
             let active = params.context.as_ref().and_then(|context| context.active_file.clone());
             let found = tokio::task::spawn_blocking(move || {
                 if !new {
-                    Vec::new()
+                    FoundAtStart::default()
                 } else if trusted {
                     let (active, config) = (active.as_deref(), config.as_deref());
-                    instructions::at_start(&workspace, &docs, &sources, active, config)
+                    let instructions =
+                        instructions::at_start(&workspace, &docs, &sources, active, config);
+                    FoundAtStart { instructions, project: orientation::facts(&workspace) }
                 } else {
-                    instructions::users_own(config.as_deref())
+                    let instructions = instructions::users_own(config.as_deref());
+                    FoundAtStart { instructions, ..FoundAtStart::default() }
                 }
             });
-            let instructions = found.await.unwrap_or_default();
+            let found = found.await.unwrap_or_default();
             let attached = reader.read_in_background(params.attachments.clone()).await;
             mailbox.send(SessionEvent::InstructionsLoaded(Box::new(InstructionsLoaded {
                 params,
                 reply,
-                instructions,
+                found,
                 attached,
             })));
         });
@@ -66,12 +69,12 @@ impl Sessions {
 
     pub(super) fn instructed(
         &mut self,
-        InstructionsLoaded { params, reply, instructions, attached }: InstructionsLoaded,
+        InstructionsLoaded { params, reply, found, attached }: InstructionsLoaded,
         reviews: &mut Reviews,
     ) {
         match attached {
             Ok(attached) => {
-                let opening = TurnStart { instructions, attached, ..TurnStart::default() };
+                let opening = TurnStart { found, attached, ..TurnStart::default() };
                 self.began(params, opening, reply, reviews);
             }
             Err(refused) => reply.send(Err(refused)),

@@ -12,7 +12,7 @@ use cairn_core::{
     marks,
     model::{ModelEvent, Usage as Tokens},
     plan::{Dialect, PlanProgress},
-    prompt,
+    prompt::{self, Audience},
     review::{Origin, SubagentCall},
     sanitize::excerpt,
     subagent::{self, SubagentEnd, SubagentReport},
@@ -36,6 +36,7 @@ use super::{
 use crate::{
     ports::{SubagentRequest, SubagentTools, ToolUpdate},
     review::Reviews,
+    secrets,
     store::sessions::{Line, SubagentStep},
     workspace::path_of,
 };
@@ -123,7 +124,10 @@ impl Sessions {
             of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
         let mut surroundings = parent.surroundings.clone();
         settings.dialect.tool_in_words().clone_into(&mut surroundings.plan_tool);
-        let system: Arc<str> = subagent::system(&prompt::system(&surroundings)).into();
+        let reads_only = tools.iter().all(|(spec, _)| SubagentTools::Read.have(&spec.name));
+        let mut system = prompt::system(&surroundings, &Audience::Agent { reads_only });
+        secrets::clean(&mut system);
+        let system: Arc<str> = system.into();
         let specs: Arc<[_]> = specs.into();
         // Session approvals are stored in the parent.
         let entry = SessionEntry {

@@ -8,7 +8,7 @@ use cairn_core::{
     model::ToolSpec,
     plan::Dialect,
     policy::trust,
-    prompt::{self, InView, SelectedText, Surroundings, instructions::Instructions},
+    prompt::{self, InView, SelectedText, Surroundings},
     turn::{self, Input, Session},
 };
 use cairn_protocol::{
@@ -19,7 +19,7 @@ use cairn_protocol::{
 use super::{
     Sessions,
     encoding::EncodedConversation,
-    entry::{RunningTurn, SessionEntry, SessionStep, TurnBegan, TurnStart, new_id},
+    entry::{FoundAtStart, RunningTurn, SessionEntry, SessionStep, TurnBegan, TurnStart, new_id},
     stored,
 };
 use crate::{
@@ -99,7 +99,7 @@ impl Sessions {
                     ));
                 }
             },
-            None => self.new_session(&turn_settings, &workspace, opening.instructions),
+            None => self.new_session(&turn_settings, &workspace, opening.found),
         };
         let turn_id = TurnId::from(new_id("t"));
         let text = prompt::user_message(&params.text, &self.in_view(params.context.as_ref()));
@@ -184,12 +184,13 @@ impl Sessions {
         };
         let (cancel, max_tokens) =
             (self.services.shutdown.child_token(), self.config.choice.max_tokens);
+        let audience = self.config.audience.clone();
         let session = self.known(session_id)?;
         if session.encoded.as_ref().is_none_or(|encoded| encoded.generation != generation) {
             session.encoded = Some(EncodedConversation::new(provider, generation));
         }
         session.machine.configure(turn_settings);
-        let mut system = prompt::system(&session.surroundings);
+        let mut system = prompt::system(&session.surroundings, &audience);
         secrets::clean(&mut system);
         let cost_micros = session.machine.cost().micro_dollars().unwrap_or(0);
         session.began = Some(TurnBegan { at: Instant::now(), cost_micros });
@@ -209,7 +210,7 @@ impl Sessions {
         &mut self,
         settings: &turn::TurnSettings,
         workspace: &crate::workspace::Workspace,
-        instructions: Vec<Instructions>,
+        FoundAtStart { instructions, project }: FoundAtStart,
     ) -> SessionId {
         if self.order.len() >= SESSIONS_KEPT
             && let Some(at) = self
@@ -234,6 +235,7 @@ impl Sessions {
             os: std::env::consts::OS.to_owned(),
             date: crate::clock::today(),
             plan_tool: settings.dialect.tool_in_words().to_owned(),
+            project,
             instructions,
         };
         let header =

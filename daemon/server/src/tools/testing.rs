@@ -62,6 +62,7 @@ impl Fixture {
         let editor = Arc::new(Editor { docs: Arc::clone(&docs), state: Mutex::default() });
         let context = ToolContext {
             trusted: true,
+            is_answered: true,
             workspace: Arc::new(workspace),
             docs,
             edits: Arc::clone(&editor) as Arc<dyn Edits>,

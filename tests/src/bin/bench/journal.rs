@@ -56,6 +56,7 @@ fn lines(id: &str, folder: &Path) -> Vec<Line> {
         os: "linux".into(),
         date: "2026-11-22".into(),
         plan_tool: "TodoWrite".into(),
+        project: String::new(),
         instructions: vec![],
     };
     let (turn_id, task) = ("t-1".to_owned(), "Read it all".to_owned());

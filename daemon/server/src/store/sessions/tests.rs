@@ -121,6 +121,7 @@ fn every_kind() -> Vec<Line> {
         os: "linux".into(),
         date: "2026-11-22".into(),
         plan_tool: "TodoWrite".into(),
+        project: String::new(),
         instructions: vec![],
     };
     let forked = ForkedFrom { session_id: "r".into(), turn_id: Some("q".into()) };
