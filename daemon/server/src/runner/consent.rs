@@ -113,7 +113,9 @@ pub(super) async fn consent(
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
         ApprovalDecision::AllowAlways => keep(progress, rule_folder, context, offered).await,
-        ApprovalDecision::Deny => return Ok(Consent::Refused(declined(access, words.as_deref()))),
+        ApprovalDecision::Deny => {
+            return Ok(Consent::Refused(declined(access, context.is_answered, words.as_deref())));
+        }
     }
     Ok(Consent::Given { call, approved: question.allowed(), words })
 }
@@ -313,8 +315,9 @@ fn refused(access: &Access, messages: &[String]) -> ModelText {
     out
 }
 
-/// Result of a call that the user declined, with their comment.
-fn declined(access: &Access, words: Option<&str>) -> ModelText {
+/// Result of a call that was not allowed, with the comment of the user, or of the program where nobody
+/// answers.
+fn declined(access: &Access, is_answered: bool, words: Option<&str>) -> ModelText {
     let way = match access {
         Access::Command { .. } => "by another command",
         Access::Read { .. }
@@ -326,12 +329,15 @@ fn declined(access: &Access, words: Option<&str>) -> ModelText {
         | Access::Input { .. }
         | Access::Subagent => "in another way",
     };
-    let declined =
-        format!("The user declined; {}. Do not try to reach the same {way}", no_effect(access));
+    let who = if is_answered { "The user declined" } else { "This run may not do this" };
+    let declined = format!("{who}; {}. Do not try to reach the same {way}", no_effect(access));
     let mut out = ModelText::default();
     out.own(&match words {
         None => format!("{declined}."),
-        Some(words) => format!("{declined}, unless their words ask for it. They said: {words}"),
+        Some(words) if is_answered => {
+            format!("{declined}, unless their words ask for it. They said: {words}")
+        }
+        Some(words) => format!("{declined}. The reason: {words}"),
     });
     out
 }
