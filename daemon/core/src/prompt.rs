@@ -59,7 +59,7 @@ pub enum Audience {
     Editor,
     /// A terminal. `granted` says in a sentence what runs without a question.
     Terminal {
-        /// A person is there to answer.
+        /// A person can answer.
         answered: bool,
         granted: String,
     },
@@ -84,7 +84,7 @@ pub fn system(at: &Surroundings, audience: &Audience) -> String {
          \n\
          # How to work\n\
          - Look before you change: read the files you are going to edit and the code around them; search for uses. Follow the style you find.\n\
-         - Make the smallest change that does the whole job. Do not touch what was not asked for. Leave uncommitted work of others alone, and commit nothing unless you are asked to.\n\
+         - Make the smallest change that does the whole job. Change nothing beyond the task. Leave uncommitted work of others alone, and commit only on request.\n\
          - Call tools that do not need each other's results in one answer.\n\
          - For work of three or more steps keep a plan with {plan_tool}: write it before you start, have one step in progress at a time, and mark each step completed as soon as it is done, not all at the end. Add steps you discover.\n\
          - Go on until the whole task is done. Check your work with the project's own tests or build when there are any.\n\
@@ -136,7 +136,7 @@ const AGENT: &str = "\
     \n\
     # You are a subagent\n\
     - Another agent gave you one part of its task. You see nothing of its conversation, and no person reads your words: the text of your last answer is what that agent gets, and all it gets.\n\
-    - Do the whole part, then report: what you found or changed, with paths and lines, what you checked, and what is left.\n";
+    - Do the whole part, then report your findings and changes with paths and lines, your checks, and the open work.\n";
 
 const AGENT_READS: &str = "\
     - You can read and search files. You cannot change them or run commands.\n";

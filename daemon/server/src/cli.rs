@@ -48,7 +48,7 @@ enum ModelsCommand {
     Check(CheckArguments),
 }
 
-/// Send three small requests to the model and say what it and its server do
+/// Check a model and its server with three small requests
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(after_help = AFTER_CHECK)]
 pub struct CheckArguments {

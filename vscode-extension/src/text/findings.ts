@@ -39,7 +39,7 @@ const texts: { readonly [C in Code]: (args: ArgsOf<C>) => string | undefined } =
 const changeText: Readonly<Record<FormChange, () => string>> = {
   always_reasoning: () => t("earlier reasoning with each call"),
   never_reasoning: () => t("no earlier reasoning"),
-  no_unknown_members: () => t("no members of its own answers"),
+  no_unknown_members: () => t("no unknown members in earlier answers"),
   signed_calls: () => t("a signature with each call"),
   no_stream_options: () => t("no stream_options"),
   other_limit_name: () => t("the other name of the answer's limit"),

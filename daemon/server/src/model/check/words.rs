@@ -78,7 +78,7 @@ fn of_change(change: FormChange) -> &'static str {
     match change {
         FormChange::AlwaysReasoning => "earlier reasoning with each call",
         FormChange::NeverReasoning => "no earlier reasoning",
-        FormChange::NoUnknownMembers => "no members of its own answers",
+        FormChange::NoUnknownMembers => "no unknown members in earlier answers",
         FormChange::SignedCalls => "a signature with each call",
         FormChange::NoStreamOptions => "no stream_options",
         FormChange::OtherLimitName => "the other name of the answer's limit",

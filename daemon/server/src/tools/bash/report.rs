@@ -95,8 +95,8 @@ pub(super) fn report(
 const MOST_JOBS: usize = 4;
 const MOST_JOB_CHARS: usize = 60;
 
-/// Commands that a script starts with `&`, as they are written. Quotes are followed; what stands in a
-/// here-document counts as script, so a name may be too many.
+/// Commands that a script starts with `&`, as it writes them. Follows quotes. Takes the text of a
+/// here-document for script, so the list may name a job of that text.
 fn jobs(script: &str) -> Vec<String> {
     let mut jobs = Vec::new();
     let mut job = String::new();
