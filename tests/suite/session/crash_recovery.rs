@@ -2,7 +2,8 @@
 //!
 //! A session is recorded while the state and the files are copied at each request of the model, so
 //! that for each record there is a copy of how everything stood around it. Then each of its records
-//! was the last one in turn: the session is taken up from there, and the rest of the script is played.
+//! was the last one in turn: the session is taken up from there, the turn that was cut is finished, and the next act is
+//! played.
 
 use std::{
     collections::HashSet,
@@ -135,7 +136,8 @@ struct Recording {
     journal: PathBuf,
     lines: Vec<String>,
     copies: Vec<Copy>,
-    end: End,
+    /// State after each act.
+    ends: Vec<End>,
 }
 
 async fn state(test: &TestDaemon) -> cairn_protocol::StateResult {
@@ -256,7 +258,7 @@ async fn copy(test: &TestDaemon, session_id: &str, acts: usize) -> Copy {
 
 async fn record() -> Recording {
     let test = open().await;
-    let (mut copies, mut session_id) = (Vec::<Copy>::new(), None);
+    let (mut copies, mut ends, mut session_id) = (Vec::<Copy>::new(), Vec::new(), None);
     for (done, act) in ACTS.into_iter().enumerate() {
         match act {
             Act::Decide(turn, decision) => decide(&test, turn, decision).await,
@@ -282,11 +284,11 @@ async fn record() -> Recording {
             }
         }
         copies.push(copy(&test, session_id.as_ref().unwrap(), done + 1).await);
+        ends.push(end(&test).await);
     }
     let journal = journals(test.state()).remove(0);
     let lines = fs::read_to_string(&journal).unwrap().lines().map(str::to_owned).collect();
-    let end = end(&test).await;
-    Recording { session_id: session_id.unwrap(), journal, lines, copies, end, test }
+    Recording { session_id: session_id.unwrap(), journal, lines, copies, ends, test }
 }
 
 async fn steer(test: &TestDaemon, turn: &RunTaskResult) {
@@ -380,7 +382,7 @@ fn copies_around(recording: &Recording, last: usize) -> Vec<&Copy> {
 async fn die_and_go_on(recording: Recording, last: usize, variant: usize) -> Recording {
     let copy = copies_around(&recording, last)[variant];
     let (source, before, acts) = (copy.folder.path().to_owned(), copy.hunks.clone(), copy.acts);
-    let Recording { test, session_id, journal, lines, copies, end: expected } = recording;
+    let Recording { test, session_id, journal, lines, copies, ends } = recording;
     let name = format!("record {last}, variant {variant}");
     let (folder, state) = (test.folder().to_owned(), test.state().to_owned());
     let known = Known::of(&lines[..last]);
@@ -458,23 +460,26 @@ async fn die_and_go_on(recording: Recording, last: usize, variant: usize) -> Rec
             assert!(told.starts_with(start), "{name}: {id}: {told}");
         }
     }
-    for (index, act) in ACTS.into_iter().enumerate() {
-        match act {
-            Act::Turn(turn) if turn >= known.turns => {
-                for round in 0..ROUNDS {
-                    test.model.push(answer(&test, turn, round, &call_id(turn, round)));
-                }
-                let started = run(&test, Some(&session_id), &words(turn)).await;
-                test.editor.turn_end(&started.turn_id).await;
+    let is_due = |(index, act): &(usize, Act)| match act {
+        Act::Turn(turn) => *turn >= known.turns,
+        Act::Decide(..) => *index >= acts,
+    };
+    let next = ACTS.into_iter().enumerate().find(is_due);
+    match next.map(|(_, act)| act) {
+        Some(Act::Turn(turn)) => {
+            for round in 0..ROUNDS {
+                test.model.push(answer(&test, turn, round, &call_id(turn, round)));
             }
-            Act::Turn(_) => {}
-            Act::Decide(turn, decision) if index >= acts => decide(&test, turn, decision).await,
-            Act::Decide(..) => {}
+            let started = run(&test, Some(&session_id), &words(turn)).await;
+            test.editor.turn_end(&started.turn_id).await;
         }
+        Some(Act::Decide(turn, decision)) => decide(&test, turn, decision).await,
+        None => {}
     }
+    let expected = &ends[next.map_or(ACTS.len() - 1, |(index, _)| index)];
     let reached = end(&test).await;
-    assert_eq!(reached, expected, "{name}");
-    Recording { test, session_id, journal, lines, copies, end: expected }
+    assert_eq!(&reached, expected, "{name}");
+    Recording { test, session_id, journal, lines, copies, ends }
 }
 
 /// Each record of a session that is as good as any: with a plan, commands, edits, files made, moved
@@ -482,8 +487,9 @@ async fn die_and_go_on(recording: Recording, last: usize, variant: usize) -> Rec
 async fn at_every_record(share: usize, of: usize) {
     let mut recording = record().await;
     assert_eq!(recording.copies.len(), TURNS * (ROUNDS + 1) + 2);
-    assert!(recording.end.hunks.len() > TURNS, "{:#?}", recording.end);
-    let out = recording.end.files.iter().find(|(name, _)| name == "out").unwrap();
+    let end = recording.ends.last().unwrap();
+    assert!(end.hunks.len() > TURNS, "{end:#?}");
+    let out = end.files.iter().find(|(name, _)| name == "out").unwrap();
     assert_eq!(out.1, "0\n2\n");
     for last in (1..=recording.lines.len()).filter(|last| last % of == share) {
         for variant in 0..copies_around(&recording, last).len() {

@@ -221,7 +221,7 @@ async fn a_cancelled_search_ends_at_once() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.editor.request::<State>(Default::default()).await.unwrap();
     let long = "word ".repeat(200_000);
-    journal(&place(&test), "s-long", (0..200).flat_map(|number| stored_turn(number, &long)));
+    journal(&place(&test), "s-long", (0..60).flat_map(|number| stored_turn(number, &long)));
     let client = &test.editor.client;
     let began = Instant::now();
     let asked = client.ask("agent/sessions/search", json!({ "query": "not there" }));
