@@ -43,8 +43,28 @@ pub struct Translated {
     pub ignored: Vec<String>,
 }
 
-/// Translates a call. `None`: no tool of this or a similar name is offered.
+/// Translates a call: to several for a patch of several files. `None`: no tool of this or a similar name is offered.
 pub fn translate(
+    name: &str,
+    arguments: &Map<String, Value>,
+    tools: &[OfferedTool],
+) -> Option<Vec<Translated>> {
+    let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let calls = patch_in(bare_name(name), arguments).and_then(patch::translate);
+    match calls.filter(|calls| calls.iter().all(|(tool, _)| is_offered(tool))) {
+        Some(calls) => {
+            let translated = |(tool, arguments): (&str, _)| Translated {
+                name: tool.to_owned(),
+                arguments,
+                ignored: Vec::new(),
+            };
+            Some(calls.into_iter().map(translated).collect())
+        }
+        None => Some(vec![translate_one(name, arguments, tools)?]),
+    }
+}
+
+fn translate_one(
     name: &str,
     arguments: &Map<String, Value>,
     tools: &[OfferedTool],
@@ -52,12 +72,6 @@ pub fn translate(
     let offered = |name: &str| tools.iter().find(|tool| tool.name == name);
     let mut rest = arguments.clone();
     let bare = bare_name(name);
-    if let Some(patch) = patch_in(bare, arguments)
-        && let Some((tool, arguments)) = patch::translate(patch)
-        && offered(tool).is_some()
-    {
-        return Some(Translated { name: tool.to_owned(), arguments, ignored: Vec::new() });
-    }
     let tool = match offered(name).or_else(|| offered(bare)) {
         Some(tool) => tool,
         None if names::TEXT_EDITORS.contains(&plain(bare).as_str()) => {

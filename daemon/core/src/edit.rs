@@ -7,16 +7,23 @@
 
 mod kept;
 mod loose;
+mod place;
 
 use std::{collections::HashMap, fmt};
 
 use kept::to_lf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occurrences {
+pub enum Occurrences<'a> {
     /// The old text must occur exactly once.
     One,
     All,
+    /// Whole lines, by their place in a patch: the first ones below these lines, which the file has in this order, or
+    /// the last ones. Nothing in place of the last lines is an addition to the file. Where the lines are not in the file, as [`Self::One`].
+    Below {
+        lines: &'a [String],
+        at_end: bool,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +79,14 @@ pub fn replace(
     text: &str,
     old: &str,
     new: &str,
-    occurrences: Occurrences,
+    occurrences: Occurrences<'_>,
 ) -> Result<Replaced, EditError> {
+    if let (Occurrences::Below { at_end: true, .. }, "") = (occurrences, old) {
+        let is_open = text.ends_with(|last| last != '\n') || new.ends_with('\n');
+        let new = if is_open { new.to_owned() } else { format!("{new}\n") };
+        let text = insert(text, to_lf(text).split_inclusive('\n').count(), &new)?;
+        return Ok(Replaced { text, count: 1, loose: false });
+    }
     let old = to_lf(old);
     let new = of_model(new);
     if old.is_empty() {
@@ -83,7 +96,18 @@ pub fn replace(
         return Err(EditError::Same);
     }
     let file = to_lf(text);
+    let (occurrences, from) = match occurrences {
+        Occurrences::Below { lines, .. } => match place::below(&file, lines) {
+            Some(from) => (occurrences, from),
+            None => (Occurrences::One, 0),
+        },
+        Occurrences::One | Occurrences::All => (occurrences, 0),
+    };
     let found: Vec<usize> = match occurrences {
+        Occurrences::Below { at_end, .. } => {
+            let mut places = place::of_lines(&file, from, &old);
+            if at_end { places.last() } else { places.next() }.into_iter().collect()
+        }
         Occurrences::One => {
             let mut all = overlapping(&file, &old);
             let starts: Vec<usize> = all.by_ref().take(MAX_LISTED).collect();
@@ -95,10 +119,11 @@ pub fn replace(
         }
         Occurrences::All => file.match_indices(&*old).map(|(at, _)| at).collect(),
     };
-    if let (Occurrences::One, []) = (occurrences, found.as_slice())
-        && let Some(place) = loose::find(&file, &old, &new)
+    if let (Occurrences::One | Occurrences::Below { .. }, []) = (occurrences, found.as_slice())
+        && let Some(place) = loose::find(&file[from..], &old, &new)
     {
-        let text = kept::replace(text, &file, &[(place.range, &place.new)]);
+        let range = from + place.range.start..from + place.range.end;
+        let text = kept::replace(text, &file, &[(range, &place.new)]);
         return Ok(Replaced { text, count: 1, loose: true });
     }
     if found.is_empty() {

@@ -1,7 +1,10 @@
 //! Calls in the form of other agents' tools.
 
+use std::fs;
+
 use cairn_protocol::{EndReason, MessageRole, Notice};
 use cairn_tests::model_server::{Reply, Wire, assert_append_only};
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::fixtures::*;
@@ -121,7 +124,7 @@ async fn thinking_between_tags_is_shown_as_thinking_and_not_sent_back() {
 
 /// Patches of models of the Codex family, as a call and as a command.
 #[tokio::test]
-async fn a_patch_of_one_file_is_proposed_and_another_is_told_the_form() {
+async fn a_patch_of_one_file_is_proposed() {
     let update = |body: &str| format!("*** Begin Patch\n*** Update File: f\n{body}\n*** End Patch");
     let twice = "def first():\n    a = 1\n\n\ndef second():\n    a = 1\n";
     let rows = [
@@ -130,7 +133,13 @@ async fn a_patch_of_one_file_is_proposed_and_another_is_told_the_form() {
             "@@ def second():\n+    log()",
             twice.replace("second():\n", "second():\n    log()\n"),
         ),
+        (
+            twice,
+            "@@ def second():\n-    a = 1\n+    a = 2\n@@\n+# end",
+            twice.replace("second():\n    a = 1\n", "second():\n    a = 2\n# end\n"),
+        ),
         ("hello\nworld", "@@\n hello\n world\n+more", "hello\nworld\nmore".to_owned()),
+        ("y\nfoo\nx\nfoo\n", "@@\n foo\n+z\n*** End of File", "y\nfoo\nx\nfoo\nz\n".to_owned()),
     ];
     for (before, body, after) in rows {
         let patch = update(body);
@@ -148,10 +157,66 @@ async fn a_patch_of_one_file_is_proposed_and_another_is_told_the_form() {
             test.finish().await;
         }
     }
+}
+
+/// A patch of several files is several edits, whose results are one.
+#[tokio::test]
+async fn a_patch_of_several_files_is_an_edit_of_each() {
+    let files = [("f", "a\n"), ("old", "one\ntwo\n"), ("gone", "x\n")];
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** Update File: old\n*** Move to: new\n@@\n one\n-two\n+2\n*** Add File: made\n+made\n*** Delete File: gone\n*** End Patch";
+    for made in [
+        call("c1", "apply_patch", json!({ "input": patch })),
+        call("c1", "bash", json!({ "command": ["apply_patch", patch] })),
+    ] {
+        let test = TestDaemon::open(Wire::OpenAi, &files).await;
+        let end = test.play([made, say("Done.")]).await;
+        assert_eq!(end.reason, EndReason::Completed);
+        assert_eq!(test.editor.text(&test.uri("f")), "b\n");
+        let read = |name: &str| fs::read_to_string(test.path(name)).ok();
+        assert_eq!(read("made").as_deref(), Some("made\n"));
+        assert_eq!((read("old"), read("gone")), (None, None));
+        assert_eq!(test.editor.text(&test.uri("new")), "one\n2\n");
+        let requests = test.finish().await;
+        let told = result(requests.last().unwrap(), "c1");
+        expect![[r#"
+            Edited f (+1 −1).
+            1	b
+            Edited old (+1 −1).
+            1	one
+            2	2
+            Moved old to new.
+            Created made (+1 −0).
+            Deleted gone (+0 −1)."#]]
+        .assert_eq(&told);
+    }
+}
+
+/// The changes below one that does not fit are not made, and the model knows which were.
+#[tokio::test]
+async fn a_patch_ends_at_its_first_fault() {
+    let files = [("f", "a\n"), ("g", "g\n"), ("h", "h\n")];
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** Update File: g\n@@\n-nowhere\n+x\n*** Delete File: h\n*** Delete File: ../outside\n*** End Patch";
+    let test = TestDaemon::open(Wire::OpenAi, &files).await;
+    let calls = Reply::text("").call("c1", "apply_patch", json!({ "input": patch }));
+    let calls = calls.call("c1/2", "read_file", json!({ "path": "h" }));
+    test.play([calls, say("I see.")]).await;
+    assert_eq!(test.editor.text(&test.uri("f")), "b\n");
+    let requests = test.finish().await;
+    expect![[r#"
+        Edited f (+1 −1).
+        1	b
+        g: `old_text` is not in the file. It must match exactly, whitespace included. Nothing in the file resembles it; read the file again.
+        [cairn] The patch ends here: its other changes (2) were not made."#]].assert_eq(&result(requests.last().unwrap(), "c1"));
+    expect!["1	h"].assert_eq(&result(requests.last().unwrap(), "c1/2"));
+}
+
+/// A patch that is none of Cairn's calls is answered with the form to use.
+#[tokio::test]
+async fn an_unknown_patch_is_told_the_form() {
     let test = TestDaemon::open(Wire::OpenAi, &[("f", "a\n")]).await;
-    let two = "*** Begin Patch\n*** Delete File: f\n*** Add File: g\n+b\n*** End Patch";
-    let calls = Reply::text("").call("c1", "apply_patch", json!({ "input": two }));
-    let calls = calls.call("c2", "bash", json!({ "command": ["apply_patch", two] }));
+    let other = "*** Begin Patch\n*** Copy File: f\n*** End Patch";
+    let calls = Reply::text("").call("c1", "apply_patch", json!({ "input": other }));
+    let calls = calls.call("c2", "bash", json!({ "command": ["apply_patch", other] }));
     test.play([calls, say("I see.")]).await;
     let requests = test.finish().await;
     for id in ["c1", "c2"] {

@@ -45,10 +45,13 @@ fn schema(argument: &str) -> Value {
 fn check(name: &str, arguments: Value, expect: Expect) {
     let got = match translate(name, arguments.as_object().unwrap(), &tools()) {
         None => "no such tool".to_owned(),
-        Some(Translated { name, arguments, ignored }) => {
-            let ignored =
-                if ignored.is_empty() { String::new() } else { format!(" not {ignored:?}") };
-            format!("{name} {}{ignored}", Value::from(arguments))
+        Some(calls) => {
+            let shown = |Translated { name, arguments, ignored }| {
+                let ignored =
+                    if ignored.is_empty() { String::new() } else { format!(" not {ignored:?}") };
+                format!("{name} {}{ignored}", Value::from(arguments))
+            };
+            calls.into_iter().map(shown).collect::<Vec<_>>().join("\n")
         }
     };
     expect.assert_eq(&got);
@@ -57,7 +60,7 @@ fn check(name: &str, arguments: Value, expect: Expect) {
 #[test]
 fn calls_in_the_form_of_the_schema_stay_as_they_are() {
     let own = json!({"path": "a", "old_text": "x", "new_text": "y", "replace_all": null});
-    let same = translate("edit_file", own.as_object().unwrap(), &tools()).unwrap();
+    let same = translate("edit_file", own.as_object().unwrap(), &tools()).unwrap().remove(0);
     assert_eq!((same.name.as_str(), Value::from(same.arguments)), ("edit_file", own));
     assert_eq!(same.ignored, [""; 0]);
 }

@@ -28,6 +28,10 @@ pub(super) struct Batch {
     printed: HashMap<CallId, String>,
     /// Texts for the model about arguments of a call that its tool does not know.
     ignored: HashMap<CallId, String>,
+    /// The call of the model that each part of a call belongs to. The first part has its id.
+    part_of: HashMap<CallId, CallId>,
+    /// Results so far of the calls that have parts.
+    parts: HashMap<CallId, String>,
     /// Results that [`Session::take_records`] has not returned yet.
     pub(super) unrecorded: Vec<ToolResult>,
 }
@@ -74,10 +78,21 @@ impl From<bool> for IsError {
 const MOST_PRINTED: usize = 4 * 1024;
 
 impl Batch {
-    pub(super) fn new(mut calls: VecDeque<ToolCall>, settings: &TurnSettings) -> Self {
-        let slots = calls.iter().map(|call| (call.id.clone(), None)).collect();
-        let said = |call: &mut ToolCall| Some((call.id.clone(), to_own_form(call, settings)?));
-        let ignored = calls.iter_mut().filter_map(said).collect();
+    pub(super) fn new(written: VecDeque<ToolCall>, settings: &TurnSettings) -> Self {
+        let slots: Vec<_> = written.iter().map(|call| (call.id.clone(), None)).collect();
+        let (mut calls, mut ignored) = (VecDeque::new(), HashMap::new());
+        let (mut part_of, mut parts) = (HashMap::new(), HashMap::new());
+        for call in written {
+            let id = call.id.clone();
+            let is_free = |id: &CallId| slots.iter().all(|(taken, _)| taken != id);
+            let (own, words) = own_calls(call, settings, is_free);
+            ignored.extend(words.map(|words| (id.clone(), words)));
+            if own.len() > 1 {
+                parts.insert(id.clone(), String::new());
+                part_of.extend(own.iter().map(|part| (part.id.clone(), id.clone())));
+            }
+            calls.extend(own);
+        }
         let named: Vec<_> = calls.iter().map(|call| (&call.name, &call.arguments)).collect();
         let fingerprint = fingerprint(&named);
         let work: HashMap<CallId, Work> =
@@ -88,6 +103,8 @@ impl Batch {
             work,
             waiting: calls,
             ignored,
+            part_of,
+            parts,
             fingerprint,
             running: Vec::new(),
             slots,
@@ -133,6 +150,16 @@ impl Batch {
             return false;
         };
         self.running.remove(at);
+        let slot = self.part_of.get(id).cloned().unwrap_or_else(|| id.clone());
+        if let Some(earlier) = self.parts.remove(&slot) {
+            content = earlier + &content;
+            if let Some(rest) = self.skip_parts(&slot, is_error) {
+                content.push_str(&rest);
+            } else if self.waiting.iter().any(|call| self.part_of.get(&call.id) == Some(&slot)) {
+                self.parts.insert(slot, content + "\n");
+                return true;
+            }
+        }
         if let Some(ignored) = self.ignored.remove(id) {
             content.push('\n');
             content.push_str(&marks::own(&ignored));
@@ -140,15 +167,25 @@ impl Batch {
         if let Some(postscript) = self.postscript.take() {
             content.push_str(&postscript);
         }
-        match self.slots.iter_mut().find(|(slot, result)| slot == id && result.is_none()) {
+        match self.slots.iter_mut().find(|(id, result)| *id == slot && result.is_none()) {
             Some((_, result)) => {
-                let answer = ToolResult { call_id: id.to_owned(), content, is_error };
+                let answer = ToolResult { call_id: slot, content, is_error };
                 self.unrecorded.push(answer.clone());
                 *result = Some(answer);
                 true
             }
             None => false,
         }
+    }
+
+    /// After an error, takes away the parts of a call that have not run. Returns words about them for the model.
+    fn skip_parts(&mut self, slot: &CallId, is_error: bool) -> Option<String> {
+        let before = self.waiting.len();
+        let part_of = &self.part_of;
+        self.waiting.retain(|call| !is_error || part_of.get(&call.id) != Some(slot));
+        let skipped = before - self.waiting.len();
+        let words = format!("The patch ends here: its other changes ({skipped}) were not made.");
+        (skipped > 0).then(|| format!("\n{}", marks::own(&words)))
     }
 
     /// Takes the work of a call that has ended.
@@ -167,9 +204,13 @@ impl Batch {
     /// Returns all results. Calls without one get this text as an error, with their output so far.
     pub(super) fn close(&mut self, missing: &str) -> Vec<ToolResult> {
         let mut printed = std::mem::take(&mut self.printed);
-        let mut unanswered = |id: &CallId| match printed.remove(id) {
-            None => missing.to_owned(),
-            Some(text) => format!("{missing} It had printed:\n{}", marks::escape(&text)),
+        let mut parts = std::mem::take(&mut self.parts);
+        let mut unanswered = |id: &CallId| {
+            let done = parts.remove(id).unwrap_or_default();
+            match printed.remove(id) {
+                None => format!("{done}{missing}"),
+                Some(text) => format!("{done}{missing} It had printed:\n{}", marks::escape(&text)),
+            }
         };
         self.waiting.clear();
         self.running.clear();
@@ -207,25 +248,40 @@ fn parallel(name: &str, settings: &TurnSettings) -> Parallel {
     }
 }
 
-/// Translates a call to the form of the tool that it means. Returns a text for the model about
-/// arguments that the tool does not know.
+/// The calls of Cairn's tools that a call means, usually one, and a text for the model about arguments that the tool
+/// does not know.
 ///
 /// The conversation keeps the call as the model wrote it.
-fn to_own_form(call: &mut ToolCall, settings: &TurnSettings) -> Option<String> {
+fn own_calls(
+    mut call: ToolCall,
+    settings: &TurnSettings,
+    is_free: impl Fn(&CallId) -> bool,
+) -> (Vec<ToolCall>, Option<String>) {
     if let Some(form) = plan_form(&call.name, settings) {
         if settings.dialect == Dialect::Tasks {
             call.name = form.task_tool().name().to_owned();
         }
-        return None;
+        return (vec![call], None);
     }
-    let ToolArguments::Object(serde_json::Value::Object(arguments)) = &call.arguments else {
-        return None;
+    let forms = match &call.arguments {
+        ToolArguments::Object(serde_json::Value::Object(arguments)) => {
+            call_forms::translate(&call.name, arguments, &settings.tools)
+        }
+        ToolArguments::Object(_) | ToolArguments::Invalid { .. } => None,
     };
-    let form = call_forms::translate(&call.name, arguments, &settings.tools)?;
-    call.name = form.name;
-    call.arguments = ToolArguments::Object(form.arguments.into());
-    let tool = settings.tools.iter().find(|tool| tool.name == call.name)?;
-    (!form.ignored.is_empty()).then(|| call_forms::ignored_text(&form.ignored, tool))
+    let Some(forms) = forms else { return (vec![call], None) };
+    let words = forms.iter().find(|form| !form.ignored.is_empty()).and_then(|form| {
+        let tool = settings.tools.iter().find(|tool| tool.name == form.name)?;
+        Some(call_forms::ignored_text(&form.ignored, tool))
+    });
+    let part = |number: u32| CallId::from(format!("{}/{number}", call.id));
+    let ids = [call.id.clone()].into_iter().chain((2..).map(part).filter(is_free));
+    let own = |(id, form): (CallId, call_forms::Translated)| ToolCall {
+        id,
+        name: form.name,
+        arguments: ToolArguments::Object(form.arguments.into()),
+    };
+    (ids.zip(forms).map(own).collect(), words)
 }
 
 pub(super) enum Answer {

@@ -33,13 +33,18 @@ enum Edit {
     Replace {
         old: String,
         new: String,
-        occurrences: Occurrences,
+        all: bool,
+        /// Place in a patch.
+        below: Option<Below>,
     },
     /// Inserts after a line, counted from 1.
-    Insert {
-        line: usize,
-        new: String,
-    },
+    Insert { line: usize, new: String },
+}
+
+/// Lines of the file above the passage; the passage may be the last one.
+struct Below {
+    lines: Vec<String>,
+    at_end: bool,
 }
 
 impl Tool for EditFile {
@@ -117,8 +122,10 @@ fn read_edit(arguments: &mut ArgumentReader) -> Edit {
     let old = arguments.string("old_text");
     let new = arguments.string("new_text");
     let all = arguments.optional_bool("replace_all").unwrap_or(false);
-    let occurrences = if all { Occurrences::All } else { Occurrences::One };
-    Edit::Replace { old, new, occurrences }
+    let lines = arguments.optional_strings("after").unwrap_or_default();
+    let at_end = arguments.optional_bool("at_end").unwrap_or(false);
+    let below = (at_end || !lines.is_empty()).then_some(Below { lines, at_end });
+    Edit::Replace { old, new, all, below }
 }
 
 impl FileChange for EditList {
@@ -132,8 +139,15 @@ impl FileChange for EditList {
         let (mut places, mut loose) = (0, false);
         for (at, edit) in self.edits.iter().enumerate() {
             let replaced = match edit {
-                Edit::Replace { old, new, occurrences } => {
-                    edit::replace(&text, old, new, *occurrences)
+                Edit::Replace { old, new, all, below } => {
+                    let occurrences = match below {
+                        Some(Below { lines, at_end }) => {
+                            Occurrences::Below { lines, at_end: *at_end }
+                        }
+                        None if *all => Occurrences::All,
+                        None => Occurrences::One,
+                    };
+                    edit::replace(&text, old, new, occurrences)
                 }
                 Edit::Insert { line, new } => edit::insert(&text, *line, new)
                     .map(|text| Replaced { text, count: 1, loose: false }),
