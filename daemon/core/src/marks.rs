@@ -15,6 +15,8 @@ use crate::sanitize::{is_blank, is_unseen};
 
 /// Start of each line of Cairn's own.
 pub const MARK: &str = "[cairn] ";
+/// First words of the line that tells how a command ended.
+pub const EXIT_CODE: &str = "exit code ";
 
 /// Start of every text that is taken for the mark.
 const START: &str = "[cairn";

@@ -327,9 +327,13 @@ pub(super) fn data_url(Image { mime, data }: &Image) -> String {
     format!("data:{mime};base64,{data}")
 }
 
-/// Text of a tool result for a format without an error flag. A line of Cairn's own marks an error.
+/// Text of a tool result for a format without an error flag. A line of Cairn's own marks an error, unless another tells
+/// the exit code of a command, whose output may be good: `make; grep TODO log` ends with 1 without a match.
 fn result_text(result: &ToolResult) -> String {
-    match result.is_error {
+    let tells_end = |line: &str| {
+        line.strip_prefix(marks::MARK).is_some_and(|own| own.starts_with(marks::EXIT_CODE))
+    };
+    match result.is_error && !result.content.lines().any(tells_end) {
         true => format!("{}\n{}", marks::own("this call failed"), result.content),
         false => result.content.clone(),
     }
@@ -351,4 +355,22 @@ pub(super) fn protocol(message: impl Into<String>) -> Failure {
 pub(super) fn stream_cut(message: &str) -> Failure {
     let message = format!("The connection broke in the middle of the answer ({message}).");
     Failure::new(FailureKind::StreamCut, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_code_stands_for_the_mark_of_an_error() {
+        let told = |content: &str| {
+            let content = content.to_owned();
+            result_text(&ToolResult { call_id: "a".into(), content, is_error: true })
+        };
+        let good = "12 passed\n[cairn] exit code 1, 0.1 s";
+        assert_eq!(told(good), good);
+        for other in ["no such file", "\\[cairn] exit code 1, 0.1 s", "[cairn] cancelled"] {
+            assert_eq!(told(other), format!("[cairn] this call failed\n{other}"));
+        }
+    }
 }

@@ -27,7 +27,7 @@ use crate::{
 
 mod report;
 
-use report::{hint, report};
+use report::{hints, report, telling};
 
 /// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
@@ -259,13 +259,14 @@ impl BashCall {
             let left = quarantine_english::report(&left);
             ToolFailure::Tell(format!("The command could not be run: {error}.\n{left}"))
         })?;
-        let hint = match has_sandbox && outcome.exit != Exit::Code(0) {
-            true => hint(
-                &outcome.output.text(),
+        let output = outcome.output.text();
+        let hints = match has_sandbox {
+            true => hints(
+                telling(&self.command, &outcome.exit, &output),
                 Needs { network, ..self.needs },
                 (&home.to_string_lossy(), &self.cwd.to_string_lossy()),
             ),
-            false => None,
+            false => Vec::new(),
         };
         let log = match outcome.output.dropped > 0 {
             true => context.processes.keep_log(&running),
@@ -283,7 +284,7 @@ impl BashCall {
             if let Some(words) = self.lowered() {
                 text.own(&words);
             }
-            hint.into_iter().for_each(|hint| text.own(hint));
+            hints.iter().for_each(|hint| text.own(hint));
         }
         let exit_code = match outcome.exit {
             Exit::Code(code) => Some(code),

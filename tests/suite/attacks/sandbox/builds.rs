@@ -1,6 +1,8 @@
 //! Daily work in the sandbox: builds, tests, git and package managers. Rows whose program is not installed
 //! are skipped aloud.
 
+use std::time::Instant;
+
 use super::*;
 use crate::attacks::{put, ran, skipped};
 
@@ -244,6 +246,40 @@ async fn builds_tests_git_and_package_managers_run_in_the_sandbox() {
             ran(1);
         }
         crate::attacks::assert_none(&faults);
+    }
+}
+
+/// Commands of package managers that need a network, behind a pipe that hides their exit code.
+const WITHOUT_NETWORK: &[(&str, &str)] = &[
+    ("cargo", "cargo new -q --vcs none net && cd net && cargo add left-pad 2>&1 | tail -3"),
+    ("cargo", "cd net && echo 'left-pad = \"1\"' >> Cargo.toml && cargo build 2>&1 | tail -3"),
+    ("npm", "mkdir -p net && cd net && npm install left-pad 2>&1 | tail -12"),
+    ("pip", "pip download -d /tmp left-pad 2>&1 | tail -2"),
+    (
+        "go",
+        "mkdir -p go && cd go && go mod init a 2> /dev/null; go get example.org/a 2>&1 | tail -1",
+    ),
+];
+
+/// Longest time of a package manager that does not ask again, with room for a busy machine. One that does takes more
+/// than a minute.
+const AT_ONCE: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn package_managers_give_up_a_missing_network_at_once() {
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        for (program, command) in WITHOUT_NETWORK {
+            if !is_installed(program) {
+                skipped(1, format!("{program} is not installed"));
+                continue;
+            }
+            let began = Instant::now();
+            let got = test.run(command, &[]).await;
+            assert!(got.said.contains("call bash again with needs: [\"network\"]"), "{}", got.said);
+            assert!(began.elapsed() < AT_ONCE, "{command}: {:?}", began.elapsed());
+            ran(1);
+        }
     }
 }
 

@@ -31,13 +31,27 @@ pub(super) struct SandboxSpec<'a> {
     pub(super) cwd: &'a Path,
 }
 
+/// Settings by which package managers do not wait and ask again for a network that is not there. Cargo uses the
+/// packages that it has.
+const NO_RETRIES: &[(&str, &str)] = &[
+    ("CARGO_NET_OFFLINE", "true"),
+    ("PIP_RETRIES", "0"),
+    ("UV_HTTP_RETRIES", "0"),
+    ("YARN_HTTP_RETRY", "0"),
+    ("npm_config_fetch_retries", "0"),
+];
+
 impl SandboxSpec<'_> {
-    /// Environment variables by which programs are found, and find the visible part of the home folder.
+    /// Environment variables by which programs are found, find the visible part of the home folder, and give up
+    /// a missing network.
     pub(super) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
         let path = self.paths.search_path(search_path());
         // Never fails: no folder of a search path contains a separator.
         let path = std::env::join_paths(path).unwrap_or_default();
         let mut variables = vec![("PATH", PathBuf::from(path))];
+        if !self.network {
+            variables.extend(NO_RETRIES.iter().map(|(name, value)| (*name, value.into())));
+        }
         let home = self.paths.home.as_ref();
         let (_, modules) = GRADLE_MODULES;
         let at = home.map(|home| home.at.join(modules));

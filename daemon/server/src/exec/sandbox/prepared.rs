@@ -15,7 +15,7 @@ pub struct PreparedSandbox {
     pub(in crate::exec) arguments: Vec<OsString>,
     /// Path of the temporary folder inside the sandbox.
     pub(super) temporary: PathBuf,
-    /// Environment variables for the visible part of the home folder.
+    /// Environment variables of [`SandboxSpec::variables`](super::builder::SandboxSpec::variables).
     pub(super) variables: Vec<(&'static str, PathBuf)>,
     /// True if a process of Cairn inside the sandbox reports the end of the command; else the shell
     /// of the command is the process that Cairn starts.

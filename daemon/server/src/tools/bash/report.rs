@@ -1,46 +1,87 @@
 //! Words about the end of a command: its output, its exit, and hints about missing rights.
 
-use cairn_core::{marks::ModelText, policy::sandbox::Needs, sanitize};
+use cairn_core::{
+    marks::{EXIT_CODE, ModelText},
+    policy::sandbox::Needs,
+    sanitize,
+};
 
 use crate::exec::{Captured, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES};
 
-/// Hint about a missing right or path, from the output of a failed command.
-pub(super) fn hint(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Option<&'static str> {
-    let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
-    let no_network = [
-        "Network is unreachable",
-        "network is unreachable",
-        "ENETUNREACH",
-        "Could not resolve host",
-        "Couldn't resolve host",
-        "Temporary failure in name resolution",
-        "Name or service not known",
-        "EAI_AGAIN",
-        "ENOTFOUND",
-        "no such host",
-        "failed to lookup address",
-        "NameResolutionError",
-    ];
-    let read_only = says(&["Read-only file system", "EROFS", "read-only file system"]);
-    if !needs.network && says(&no_network) {
-        Some(
-            "The sandbox gives a command no network. If it cannot do without, call bash again with needs: [\"network\"]; the user is asked.",
-        )
-    } else if !needs.git && read_only && says(&[".git/", ".git'"]) {
-        Some(
-            "The sandbox keeps .git from being written. If the command must, call bash again with needs: [\"git\"]; the user is asked.",
-        )
-    } else if read_only {
-        Some(
-            "The sandbox lets a command write in the workspace and in /tmp only, and not what decides what runs outside of it: .git hooks and config, settings of editors and agents. The user can allow more folders with cairn.sandbox.writable.",
-        )
-    } else if misses_something_below(home, cwd, output) {
-        Some(
-            "In the sandbox the home folder is empty but for the workspace, toolchains and their caches, without credentials. The user can show more of it with cairn.sandbox.readable.",
-        )
-    } else {
-        None
+/// Bytes at the end of the output that tell why a command failed although its exit code is 0.
+const END_BYTES: usize = 2 * 1024;
+
+/// Output of a command that may name a missing right: of one with the exit code 0 only the end, and only if the exit
+/// code may be that of another part (`npm install | tail`).
+pub(super) fn telling<'a>(command: &str, exit: &Exit, output: &'a str) -> &'a str {
+    match exit {
+        Exit::Code(0) if !command.contains(['|', ';', '\n']) => "",
+        Exit::Code(0) => {
+            &output[output.ceil_char_boundary(output.len().saturating_sub(END_BYTES))..]
+        }
+        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => output,
     }
+}
+
+/// Words of programs without a network, and of Cargo that was told not to look for one.
+const NO_NETWORK: [&str; 19] = [
+    "Network is unreachable",
+    "network is unreachable",
+    "ENETUNREACH",
+    "Could not resolve host",
+    "Couldn't resolve host",
+    "Temporary failure in name resolution",
+    "Temporary failure resolving",
+    "Name or service not known",
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "no such host",
+    "dial tcp: lookup",
+    "failed to lookup address",
+    "NameResolutionError",
+    "No matching distribution found",
+    "UnknownHostException",
+    "offline mode (--offline)",
+    "but --offline was specified",
+    "could not be found in registry index",
+];
+const REFUSED: [&str; 3] = ["Connection refused", "connection refused", "ECONNREFUSED"];
+const READ_ONLY: [&str; 3] = ["Read-only file system", "EROFS", "read-only file system"];
+const DOCKER: [&str; 2] = ["Cannot connect to the Docker daemon", "docker.sock"];
+
+/// Hints about missing rights or paths, from the output of a command.
+pub(super) fn hints(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Vec<&'static str> {
+    let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
+    let no_network = !needs.network && says(&NO_NETWORK);
+    let read_only = says(&READ_ONLY);
+    let git = read_only && !needs.git && says(&[".git/", ".git'"]);
+    let all = [
+        (
+            no_network,
+            "The sandbox gives a command no network. If it cannot do without, call bash again with needs: [\"network\"]; the user is asked.",
+        ),
+        (
+            !needs.network && !no_network && says(&REFUSED),
+            "The sandbox gives each command a loopback of its own: a server of another command, or of the user, is not reached. Start the server in the same command, or call bash again with needs: [\"network\"]; the user is asked.",
+        ),
+        (
+            git,
+            "The sandbox keeps .git from being written. If the command must, call bash again with needs: [\"git\"]; the user is asked.",
+        ),
+        (
+            read_only && !git,
+            "The sandbox lets a command write in the workspace and in /tmp only, and not what decides what runs outside of it: .git hooks and config, settings of editors and agents. The user can allow more folders with cairn.sandbox.writable.",
+        ),
+        (
+            says(&DOCKER),
+            "The sandbox does not have Docker's socket, because who starts containers controls the machine. Tell the user which command to run.",
+        ),
+        (
+            misses_something_below(home, cwd, output),
+            "In the sandbox the home folder is empty but for the workspace, toolchains and their caches, without credentials. The user can show more of it with cairn.sandbox.readable.",
+        ),
+    ];
+    all.into_iter().filter_map(|(applies, hint)| applies.then_some(hint)).collect()
 }
 
 /// True if a line of the output reports a missing path in the home folder, outside of the working
@@ -73,7 +114,7 @@ pub(super) fn report(
     }
     let seconds = outcome.duration.as_secs_f64();
     let ended = match outcome.exit {
-        Exit::Code(code) => format!("exit code {code}, {seconds:.1} s"),
+        Exit::Code(code) => format!("{EXIT_CODE}{code}, {seconds:.1} s"),
         Exit::Signal(signal) => format!("ended by signal {signal}, {seconds:.1} s"),
         Exit::TimedOut | Exit::Cancelled => format!("cancelled after {seconds:.1} s"),
     };

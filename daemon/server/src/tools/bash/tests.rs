@@ -78,6 +78,23 @@ fn a_failure_without_a_grant_names_the_grant() {
             needs(false, false),
             "[\"git\"]",
         ),
+        (
+            "error: no matching package; you're using offline mode (--offline)",
+            needs(false, false),
+            "[\"network\"]",
+        ),
+        (
+            "curl: (7) Failed to connect to localhost: Connection refused",
+            needs(false, false),
+            "same command",
+        ),
+        ("curl: (7) Failed to connect to localhost: Connection refused", needs(true, false), ""),
+        (
+            "dial tcp: lookup a.b on [::1]:53: connection refused",
+            needs(false, false),
+            "[\"network\"]",
+        ),
+        ("dial unix /var/run/docker.sock: no such file", needs(true, true), "Docker's socket"),
         ("touch: '/w/.git/hooks/a': Read-only file system", needs(false, true), "hooks and config"),
         ("touch: /usr/a: Read-only file system", needs(false, false), "cairn.sandbox.writable"),
         ("error: no such file", needs(false, false), ""),
@@ -88,9 +105,21 @@ fn a_failure_without_a_grant_names_the_grant() {
         ),
         ("cat: /h/me/ws/a: No such file or directory", needs(false, false), ""),
     ] {
-        let hint = hint(output, needs, ("/h/me", "/h/me/ws")).unwrap_or_default();
-        assert!(hint.contains(told) && (hint.is_empty() == told.is_empty()), "{output}: {hint}");
+        let hints = hints(output, needs, ("/h/me", "/h/me/ws"));
+        assert_eq!(hints.len(), usize::from(!told.is_empty()), "{output}: {hints:?}");
+        assert!(hints.iter().all(|hint| hint.contains(told)), "{output}: {hints:?}");
     }
+    let both = "EAI_AGAIN\nmkdir: /usr/a: Read-only file system";
+    assert_eq!(hints(both, needs(false, false), ("/h/me", "/h/me/ws")).len(), 2);
+}
+
+#[test]
+fn a_failure_behind_a_pipe_is_recognized() {
+    let output = format!("{}EAI_AGAIN", "x".repeat(4_000));
+    let told = |command, code| telling(command, &Exit::Code(code), &output).len();
+    assert_eq!(told("npm install | tail", 0), 2 * 1024);
+    assert_eq!(told("grep EAI_AGAIN log", 0), 0);
+    assert_eq!(told("npm install", 1), output.len());
 }
 
 #[test]
