@@ -36,20 +36,27 @@ pub(super) struct PathPattern {
 impl PathPattern {
     /// A pattern without `/` matches names at any depth.
     pub(super) fn new(text: &str) -> Result<Self, ToolFailure> {
+        let plain = text.strip_prefix("./").unwrap_or(text);
+        match plain.contains('/') {
+            true => Self::compile(text, plain),
+            false => Self::compile(text, &format!("**/{plain}")),
+        }
+    }
+
+    /// A pattern of paths relative to the start of the search.
+    fn compile(text: &str, plain: &str) -> Result<Self, ToolFailure> {
         if text.len() > MAX_PATTERN_BYTES {
             return Err(ToolFailure::Tell(format!(
                 "The glob has {} bytes; it may have at most {MAX_PATTERN_BYTES}.",
                 text.len()
             )));
         }
-        let plain = text.strip_prefix("./").unwrap_or(text);
         if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
             return Err(ToolFailure::Tell(format!(
                 "The pattern `{text}` must be relative, without `..`; give the folder in `path`."
             )));
         }
-        let anywhere = if plain.contains('/') { plain.to_owned() } else { format!("**/{plain}") };
-        let matcher = GlobBuilder::new(&composed(&anywhere))
+        let matcher = GlobBuilder::new(&composed(plain))
             .literal_separator(true)
             .build()
             .map_err(|error| ToolFailure::Tell(format!("The pattern is not a glob: {error}.")))?
@@ -100,7 +107,7 @@ impl Tool for Glob {
             schema: json!({
                 "type": "object",
                 "properties": {
-                    "pattern": {"type": "string", "description": "Glob, relative to `path`"},
+                    "pattern": {"type": "string", "description": "Glob, relative to `path`, or absolute"},
                     "path": {"type": "string", "description": "Folder to search; all of the workspace if left out"}
                 },
                 "required": ["pattern"]
@@ -114,11 +121,20 @@ impl Tool for Glob {
         let pattern = arguments.string("pattern");
         let path = arguments.optional_string("path");
         arguments.finish()?;
-        Ok(Box::new(GlobCall {
-            pattern: PathPattern::new(&pattern)?,
-            from: SearchStart::new(context, path.as_deref())?,
-        }))
+        let (pattern, path) = match split_absolute(&pattern) {
+            Some((folder, below)) => (PathPattern::compile(below, below)?, Some(folder)),
+            None => (PathPattern::new(&pattern)?, path.as_deref()),
+        };
+        Ok(Box::new(GlobCall { pattern, from: SearchStart::new(context, path)? }))
     }
+}
+
+/// Folder of an absolute pattern, and the pattern below it: the folder ends before the first part with a wildcard.
+fn split_absolute(pattern: &str) -> Option<(&str, &str)> {
+    let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
+    let plain = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+    let at = pattern.get(..plain)?.rfind('/')?;
+    Path::new(pattern).is_absolute().then(|| (&pattern[..at.max(1)], &pattern[at + 1..]))
 }
 
 impl SearchStart {
@@ -270,6 +286,18 @@ mod tests {
         )
         .await;
         check(&fixture, json!({"pattern": "a{"}), expect!["failure: The pattern is not a glob: error parsing glob '**/a{': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)."]).await;
+    }
+
+    #[tokio::test]
+    async fn an_absolute_pattern_begins_in_its_folder() {
+        let fixture = Fixture::new(&[("a.ts", ""), ("src/b.ts", ""), ("src/deep/c.ts", "")]);
+        let absolute = |pattern: &str| json!({"pattern": fixture.path("").join(pattern)});
+        check(&fixture, absolute("src/*.ts"), expect!["src/b.ts"]).await;
+        check(&fixture, absolute("**/*.ts"), expect!["a.ts\nsrc/b.ts\nsrc/deep/c.ts"]).await;
+        check(&fixture, absolute("src/b.ts"), expect!["src/b.ts"]).await;
+        check(&fixture, absolute("src/"), expect!["[cairn] No files found."]).await;
+        let outside = fixture.call("glob", json!({"pattern": "/*"})).await;
+        assert!(outside.starts_with("failure: ") && outside.contains("outside"), "{outside}");
     }
 
     #[tokio::test]
