@@ -6,7 +6,7 @@
 
 use crate::model::{Reply, Stop};
 
-/// Smallest count that shows a cut. A server may count only the tokens outside its cache.
+/// Smallest count that shows a cut. Some servers leave tokens from their cache out of the count.
 const LEAST_JUDGED: u64 = 1_024;
 /// Most tokens above half of the window that are left of a cut request.
 const KEPT: u64 = 8;

@@ -32,107 +32,38 @@ pub(super) fn of_lines<'a>(
 
 #[cfg(test)]
 mod tests {
-    use expect_test::{Expect, expect};
-
     use super::super::{Occurrences, replace};
 
     #[test]
     fn a_passage_is_found_by_its_place_in_a_patch() {
-        let file = "xfoo\nclass A:\n  foo\n  bar\nclass B:\n  foo\nfoo\nend\n";
-        let check = |lines: &[&str], at_end, old: &str, new: &str, expect: Expect| {
+        let file = "xfoo|class A:|  foo|  bar|class B:|  foo|foo|end|";
+        let ambiguous = "`old_text` is in the file 4 times (at lines 1, 3, 6, 7). Add surrounding lines until it is unique, or set `replace_all`.";
+        let table: [(&[&str], bool, &str, &str, &str); 6] = [
+            (
+                &["class B:"],
+                false,
+                "  foo",
+                "  b",
+                "xfoo|class A:|  foo|  bar|class B:|  b|foo|end|",
+            ),
+            (
+                &["class A:", "bar"],
+                false,
+                "foo",
+                "c",
+                "xfoo|class A:|  foo|  bar|class B:|  foo|c|end|",
+            ),
+            (&[], true, "foo", "d", "xfoo|class A:|  foo|  bar|class B:|  foo|d|end|"),
+            (&[], true, "", "last", "xfoo|class A:|  foo|  bar|class B:|  foo|foo|end|last|"),
+            (&["class C:"], false, "bar", "e", "xfoo|class A:|  foo|  e|class B:|  foo|foo|end|"),
+            (&["class C:"], false, "foo", "e", ambiguous),
+        ];
+        for (lines, at_end, old, new, expected) in table {
             let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-            let got = replace(file, old, new, Occurrences::Below { lines: &lines, at_end });
-            expect.assert_eq(&got.map_or_else(|error| error.to_string(), |got| got.text));
-        };
-        check(
-            &["class B:"],
-            false,
-            "  foo",
-            "  b",
-            expect![[r#"
-            xfoo
-            class A:
-              foo
-              bar
-            class B:
-              b
-            foo
-            end
-        "#]],
-        );
-        check(
-            &["class A:", "bar"],
-            false,
-            "foo",
-            "c",
-            expect![[r#"
-            xfoo
-            class A:
-              foo
-              bar
-            class B:
-              foo
-            c
-            end
-        "#]],
-        );
-        check(
-            &[],
-            true,
-            "foo",
-            "d",
-            expect![[r#"
-            xfoo
-            class A:
-              foo
-              bar
-            class B:
-              foo
-            d
-            end
-        "#]],
-        );
-        check(
-            &[],
-            true,
-            "",
-            "last",
-            expect![[r#"
-            xfoo
-            class A:
-              foo
-              bar
-            class B:
-              foo
-            foo
-            end
-            last
-        "#]],
-        );
-        check(
-            &["class C:"],
-            false,
-            "bar",
-            "e",
-            expect![[r#"
-            xfoo
-            class A:
-              foo
-              e
-            class B:
-              foo
-            foo
-            end
-        "#]],
-        );
-        check(
-            &["class C:"],
-            false,
-            "foo",
-            "e",
-            expect![
-                "`old_text` is in the file 4 times (at lines 1, 3, 6, 7). Add surrounding lines until it is unique, or set `replace_all`."
-            ],
-        );
+            let place = Occurrences::Below { lines: &lines, at_end };
+            let got = replace(&file.replace('|', "\n"), old, new, place);
+            let got = got.map_or_else(|error| error.to_string(), |got| got.text);
+            assert_eq!(got.replace('\n', "|"), expected, "{lines:?} {old}");
+        }
     }
 }

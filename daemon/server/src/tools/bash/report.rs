@@ -62,7 +62,7 @@ pub(super) fn hints(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Ve
         ),
         (
             !needs.network && !no_network && says(&REFUSED),
-            "The sandbox gives each command a loopback of its own: a server of another command, or of the user, is not reached. Start the server in the same command, or call bash again with needs: [\"network\"]; the user is asked.",
+            "Each command has a private loopback, so it does not reach servers that another command or the user started. Start the server in the same command, or call bash again with needs: [\"network\"]; the user is asked.",
         ),
         (
             git,
