@@ -257,50 +257,57 @@ async fn tokens_of_a_subagent_count_once_for_its_parent() {
 async fn four_subagents_run_at_once_and_the_others_wait() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     let mut all = Reply::text("");
-    let mut gates = Vec::new();
+    let (mut held, mut gates) = (Vec::new(), Vec::new());
     for n in 1..=6 {
-        let arguments =
-            json!({ "description": format!("Part {n}"), "prompt": format!("Prompt {n}.") });
+        let prompt = format!("Prompt {n}.");
+        let arguments = json!({ "description": format!("Part {n}"), "prompt": prompt });
         all = all.call(&format!("k{n}"), "task", arguments);
-        let (held, gate) =
-            Response::reply(say(&format!("Report {n}."))).to(&format!("Prompt {n}.")).held_at(0);
-        // The parent's requests name every prompt: they come before and after all of these.
-        if n < 6 {
-            gates.push((held, gate));
-        }
+        // As a message of its own: the parent's requests have every prompt in a call.
+        let message = format!("\"text\":\"{prompt}\"");
+        let report = say(&format!("Report {n}."));
+        let (response, gate) = Response::reply(report).to(&message).held_at(0);
+        held.push(response);
+        gates.push(gate);
     }
     test.model.push(Response::reply(all));
-    let (held, mut open): (Vec<Response>, Vec<_>) = gates.into_iter().unzip();
     let turn = test.editor.run_task("Do it").await;
     test.model.wait_for_requests(1).await;
     for response in held {
         test.model.push(response);
     }
-    for gate in &mut open[..4] {
-        gate.reached().await;
-    }
-    let waiting = subagent(&test, "waits", |it| it.title == "Part 6").await;
-    assert_eq!(waiting.phase, SubagentPhase::Waiting);
-    assert_eq!(test.model.requests().len(), 5);
+    // The calls run at the same time: any four of them may be the first.
+    let waits = |it: &SubagentNotification| it.phase == SubagentPhase::Waiting;
+    let stopped = subagent(&test, "waits", waits).await;
+    let last = subagent(&test, "waits", waits).await;
+    let titles = [&stopped.title, &last.title];
+    assert_ne!(titles[0], titles[1]);
+    test.model.wait_for_requests(5).await;
     // One that waits can be cancelled, too.
-    let params = CancelParams { session_id: waiting.session_id, turn_id: waiting.turn_id };
+    let params = CancelParams { session_id: stopped.session_id, turn_id: stopped.turn_id };
     test.editor.request::<Cancel>(params).await.unwrap();
-    let mut gates = open.into_iter();
-    gates.next().unwrap().open();
-    subagent(&test, "begins", |it| it.title == "Part 5" && it.phase == SubagentPhase::Running)
-        .await;
+    let begun =
+        |it: &SubagentNotification| it.title == last.title && it.phase == SubagentPhase::Running;
+    let first = (1..=6).find(|n| !titles.contains(&&format!("Part {n}"))).unwrap();
+    gates.remove(first - 1).open();
+    subagent(&test, "begins", begun).await;
+    test.model.wait_for_requests(6).await;
     for gate in gates {
         gate.open();
     }
     test.script([say("All done.")]);
     let end = test.editor.turn_end(&turn.turn_id).await;
     assert_eq!(end.summary, "All done.");
+    // The prompt of the cancelled one came to no request.
+    test.model.unscript();
     let requests = test.finish().await;
-    let last = requests.last().unwrap();
-    for n in 1..=5 {
-        assert!(result(last, &format!("k{n}")).ends_with(&format!("Report {n}.")));
+    for n in 1..=6 {
+        let result = result(requests.last().unwrap(), &format!("k{n}"));
+        if format!("Part {n}") == stopped.title {
+            assert!(result.contains("was cancelled by the user"), "{result}");
+        } else {
+            assert!(result.ends_with(&format!("Report {n}.")), "{result}");
+        }
     }
-    assert!(result(last, "k6").contains("was cancelled by the user"));
 }
 
 #[tokio::test]
