@@ -173,6 +173,26 @@ const ATTACKS: &[(&str, &str, &[&str])] = &[
         &["Seccomp"],
     ),
     (
+        "a call that a debugger changes",
+        r#"python3 - <<'E'
+import ctypes, os, platform
+if platform.machine() != 'x86_64': print('refused: not tried'); raise SystemExit
+c = ctypes.CDLL(None); c.ptrace.restype = ctypes.c_long; c.ptrace.argtypes = [ctypes.c_long] * 4
+TRACEME, PEEK, POKE, SYSCALL, RAX, RDI, NUMBER, GETPPID, UNSHARE = 0, 3, 6, 24, 80, 112, 120, 110, 272
+pid = os.fork()
+if pid == 0:
+    c.ptrace(TRACEME, 0, 0, 0); os.kill(os.getpid(), 19); os.getppid(); os._exit(0)
+os.waitpid(pid, 0)
+while not os.WIFEXITED((c.ptrace(SYSCALL, pid, 0, 0), os.waitpid(pid, 0)[1])[1]):
+    if c.ptrace(PEEK, pid, NUMBER, 0) == GETPPID:
+        c.ptrace(POKE, pid, NUMBER, UNSHARE); c.ptrace(POKE, pid, RDI, 0x10000000)
+        c.ptrace(SYSCALL, pid, 0, 0); os.waitpid(pid, 0)
+        result = c.ptrace(PEEK, pid, RAX, 0)
+        print('BREACH' if result == 0 else f'refused: {result}'); os.kill(pid, 9)
+E"#,
+        &["refused: -1\n", "refused: not tried"],
+    ),
+    (
         "write where only the second wall stands",
         "echo x > /proc/1/comm && echo BREACH",
         &["Permission denied", "Operation not permitted", "Read-only"],
@@ -186,7 +206,8 @@ const ATTACKS: &[(&str, &str, &[&str])] = &[
 
 /// Calls to the kernel, by number; each must be refused by the filter, whatever it is asked.
 const CALLS: &[(&str, &str)] = &[
-    ("ptrace", "c.ptrace(0, 0, 0, 0)"),
+    ("a debugger at the first process", "c.ptrace(16, 1, 0, 0)"),
+    ("a debugger without a filter", "c.ptrace(0x4206, 1, 0, 0x200000)"),
     ("memory of another", "c.process_vm_readv(1, 0, 0, 0, 0, 0)"),
     ("io_uring", "c.syscall(425, 1, 0)"),
     ("a new user namespace", "c.unshare(0x10000000)"),

@@ -44,6 +44,20 @@ const DAILY: &[(&str, &str, &str)] = &[
         "printf '#include <iostream>\\nint main() { std::cout << \"plus\"; }\\n' > p.cc && g++ -o p p.cc && ./p",
         "plus",
     ),
+    // Sanitizers and debuggers.
+    (
+        "gcc",
+        "printf '#include <stdlib.h>\\nint main(int c, char **v) { char *p = malloc(1); free(p); return c > 1 ? p[0] : 0; }\\n' > san.c && gcc -g -fsanitize=address san.c -o san && ./san && echo clean",
+        "clean",
+    ),
+    ("gcc", "./san more; echo exit $?", "heap-use-after-free"),
+    (
+        "gcc",
+        "printf '#include <stdlib.h>\\nint main() { volatile char *p = malloc(7); p = 0; }\\n' > leak.c && gcc -g -fsanitize=address leak.c -o leak && ./leak; echo exit $?",
+        "7 byte(s) leaked",
+    ),
+    ("gdb", "gcc -g h.c -o h && gdb -batch -ex 'break main' -ex run -ex bt ./h", "#0  main"),
+    ("strace", "strace -f -e trace=execve sh -c ./h", "execve("),
     ("make", "printf 'all: h\\n\\t./h\\ntest:\\n\\t@echo tested\\n' > Makefile && make", "hello"),
     ("make", "make -j2 test", "tested"),
     (

@@ -61,11 +61,6 @@ const WORK: &[(&str, &str, &str)] = &[
         "python3 -c \"import pty; pty.spawn(['echo', 'on a terminal'])\"",
         "on a terminal",
     ),
-    (
-        "a debugger is refused in words",
-        "python3 -c \"import ctypes; print(ctypes.CDLL(None).ptrace(0,0,0,0))\"",
-        "-1\n",
-    ),
     ("find and grep everything", "grep -rl one . | sort; find . -name a.txt", "./a.txt"),
     ("signals of its own", "bash -c 'kill -TERM $$'; echo $?", "143\n"),
     ("its own group", "trap 'echo caught' TERM; kill 0; echo after", "caught\nafter\n"),

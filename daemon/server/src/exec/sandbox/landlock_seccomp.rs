@@ -48,8 +48,7 @@ pub(super) fn set_resource_limits() -> anyhow::Result<()> {
 /// False if process ids cannot be limited.
 pub(super) fn restrict_superuser() -> anyhow::Result<bool> {
     let usual = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::BIND;
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let limited = pid_limit_is_per_namespace(&release) && {
+    let limited = kernel_is_since(PID_LIMIT_PER_NAMESPACE) && {
         // Makes it writable for the next line. Fails if it is no mount; then it is writable already.
         let _ = mount_remount("/proc/sys", usual, c"");
         std::fs::write("/proc/sys/kernel/pid_max", MAX_TASKS.to_string()).is_ok()
@@ -65,11 +64,21 @@ pub(super) fn restrict_superuser() -> anyhow::Result<bool> {
     Ok(limited)
 }
 
-/// True since Linux 6.14. Before, `pid_max` is a setting of the whole machine.
-fn pid_limit_is_per_namespace(release: &str) -> bool {
+/// Since Linux 6.14 `pid_max` belongs to a namespace. Before, it is a setting of the whole machine.
+const PID_LIMIT_PER_NAMESPACE: (u32, u32) = (6, 14);
+
+/// Since Linux 4.8 the filter sees a system call after a debugger changed it. Before, a debugger could
+/// make its program call what is forbidden.
+const FILTER_AFTER_DEBUGGER: (u32, u32) = (4, 8);
+
+fn kernel_is_since(version: (u32, u32)) -> bool {
+    is_since(&rustix::system::uname().release().to_string_lossy(), version)
+}
+
+fn is_since(release: &str, version: (u32, u32)) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>());
     match (numbers.next(), numbers.next()) {
-        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (6, 14),
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= version,
         (_, _) => false,
     }
 }
@@ -106,7 +115,7 @@ pub(super) fn allow_writes_only_below(folders: &[PathBuf]) -> anyhow::Result<()>
 }
 
 /// Forbids system calls that no command needs and that reach outside the sandbox: other processes'
-/// memory, the kernel's keys and programs, mounts and namespaces, terminal input.
+/// memory by a second way, the kernel's keys and programs, mounts and namespaces, terminal input.
 pub(super) fn forbid_system_calls() -> anyhow::Result<()> {
     let allow = SeccompAction::Allow;
     let arch = std::env::consts::ARCH.try_into()?;
@@ -128,7 +137,6 @@ fn errno(number: i32) -> SeccompAction {
 
 /// System calls that are forbidden whatever their arguments are.
 const FORBIDDEN: &[libc::c_long] = &[
-    libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
@@ -184,6 +192,11 @@ type Rules = BTreeMap<libc::c_long, Vec<SeccompRule>>;
 
 fn forbidden() -> anyhow::Result<Rules> {
     let mut rules: Rules = FORBIDDEN.iter().map(|&call| (call, Vec::new())).collect();
+    // A debugger reaches the programs of its sandbox only: it names them by ids of their namespace,
+    // and the first process, which is not dumpable, refuses it.
+    if !kernel_is_since(FILTER_AFTER_DEBUGGER) {
+        rules.insert(libc::SYS_ptrace, Vec::new());
+    }
     let user_namespace = libc::CLONE_NEWUSER as u64;
     let namespace = SeccompCmpOp::MaskedEq(user_namespace);
     for call in [libc::SYS_clone, libc::SYS_unshare] {
@@ -244,7 +257,7 @@ mod tests {
             ("5.15", false),
             ("x", false),
         ] {
-            assert_eq!(pid_limit_is_per_namespace(release), own, "{release}");
+            assert_eq!(is_since(release, PID_LIMIT_PER_NAMESPACE), own, "{release}");
         }
     }
 
