@@ -7,7 +7,8 @@ import { readdir } from "node:fs/promises";
 
 import { tryUntil } from "./editor.mjs";
 import { SECOND, model, now, scene, state, step, setTheme, window, workspace } from "./harness.mjs";
-import { asked, listed, noTab, press, status, text } from "./look.mjs";
+import { asked, edits, listed, noTab, press, status, text } from "./look.mjs";
+import { editFile } from "./model.mjs";
 
 const KEY = "key-of-the-tests";
 const QUESTION = "Is the total of the cart safe?";
@@ -190,7 +191,7 @@ scene("a model server without encryption", { model: { key: KEY }, conversation: 
   });
 });
 
-scene("tasks in the box", { model: true, conversation: "folded" }, () => {
+scene("tasks in the box", { model: true, conversation: "folded", prepare: () => ({ "cairn.plan.endReminder": true }) }, () => {
   step("a question is shown by its last sentence, also in the reply box", async () => {
     await window.command("Agent: run task");
     await window.answer("New Task", "Change it");
@@ -230,5 +231,24 @@ scene("tasks in the box", { model: true, conversation: "folded" }, () => {
     await window.choose("Change it");
     await value("Change it");
     await key("Escape");
+  });
+
+  step("an answer that leaves work is asked about once, and the end says what is left", async () => {
+    await window.command("Agent: run task");
+    await window.answer("New Task", "Mend the discount");
+    const item = (content, status) => ({ content, status, activeForm: `${content}…` });
+    const todos = [item("Mend it", "in_progress"), item("Add a test", "pending")];
+    const edit = editFile("src/pricing.mjs", "/** Returns the", "/** Gives the");
+    await (await model.next()).call({ name: "TodoWrite", arguments: { todos } }, edit);
+    await (await model.next()).say("All done!");
+    const asked = await model.next();
+    assert.match(words(asked), /would end the turn.*\[>\] #1 Mend it.*checked your last edit/);
+    await asked.say("The discount is mended. I could not run the tests.");
+    await edits(1);
+    const left = "not checked since the last edit";
+    await window.row("Plan", `Mend the discount. Plan, 0 of 2 done, 2 open, ${left}`).waitFor();
+    await window.command("Cairn: Show Conversation");
+    await window.conversation().getByRole("article", { name: `Ended, 2 plan items open · ${left}` }).waitFor();
+    await window.screenshot("asking-14 an end with work left");
   });
 });

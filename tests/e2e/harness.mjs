@@ -174,6 +174,8 @@ async function begin({ script, model: played, reports: isReported = true, truste
     settings: {
       // The cursor stays where a test has put it.
       "cairn.review.advance": false,
+      // Most scripts edit without a check.
+      "cairn.plan.endReminder": false,
       "workbench.reduceMotion": "on",
       "editor.cursorBlinking": "solid",
       "editor.minimap.enabled": false,

@@ -107,7 +107,7 @@ scene("the plan of a task", { script: "plan", conversation: "folded" }, () => {
     await inFront("src/cart.mjs");
     await state(({ editor }) => editor.text.split("\n")[editor.line - 1].includes("Math.max"), "the cursor at the edit");
     await edits(3);
-    await window.rowAction(plan("Correct it, open"), "Accept Edits of Step");
+    await window.rowAction(plan("Correct it, begun"), "Accept Edits of Step");
     await edits(0);
     await plan("File src/pricing.mjs, nothing to review").waitFor();
   });
@@ -145,7 +145,7 @@ scene("the plan of a conversation", { script: "plan", conversation: "folded" }, 
     await closed(root("3 of 4 done, cancelled, 1 open")).waitFor();
     await atRest();
     await window.twist(root("3 of 4 done"));
-    await plan("Check the result, open").waitFor();
+    await plan("Check the result, begun").waitFor();
     await window.screenshot("plan-06 cancelled");
     await window.rowAction(root("3 of 4 done"), "Continue Plan");
     await open(root("3 of 4 done")).waitFor();
@@ -159,13 +159,13 @@ scene("the plan of a conversation", { script: "plan", conversation: "folded" }, 
     await window.twist(earlier);
     await plan("Yes, to the cent, 3 of 4 done, cancelled").waitFor();
     await window.twist(plan("Fix the discount, 1 of 3 done, waits for your reply"));
-    await plan("Correct it, open").waitFor();
+    await plan("Correct it, begun").waitFor();
     await window.screenshot("plan-07 earlier turns");
-    assert.deepEqual(await window.menuEntries(plan("Correct it, open")), ["Run Step Again as Task", "Copy Text"]);
+    assert.deepEqual(await window.menuEntries(plan("Correct it, begun")), ["Run Step Again as Task", "Copy Text"]);
   });
 
   step("a step can be run again, and a turn without a plan leaves the last plan collapsed", async () => {
-    await window.menu(plan("Correct it, open"), "Run Step Again as Task");
+    await window.menu(plan("Correct it, begun"), "Run Step Again as Task");
     await plan("Correct it: done").waitFor();
     await closed(root("4 of 4 done, done")).waitFor();
   });

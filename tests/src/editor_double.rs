@@ -135,7 +135,16 @@ impl EditorDouble {
         Self::connect_as(client, roots, settings, cairn).await
     }
 
-    async fn connect_as(client: LspClient, roots: &[&Path], settings: Value, cairn: Value) -> Self {
+    /// Most scripts edit without a check, so `plan.endReminder` is off where a test does not set it.
+    async fn connect_as(
+        client: LspClient,
+        roots: &[&Path],
+        mut settings: Value,
+        cairn: Value,
+    ) -> Self {
+        if let Some(settings) = settings.as_object_mut() {
+            settings.entry("plan.endReminder").or_insert(json!(false));
+        }
         let shared =
             Arc::new(Shared { state: Mutex::new(State::default()), noticed: Notify::new() });
         if settings.pointer("/review/mode").is_some_and(|mode| mode != "review") {

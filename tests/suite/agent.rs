@@ -9,6 +9,7 @@ mod client_requests;
 mod context;
 mod context_overflow;
 mod dialects;
+mod ends;
 mod faults;
 mod hooks;
 mod instructions;

@@ -1308,7 +1308,11 @@ attachments?: Array<Attachment>, } | { "kind": "ended", reason: EndReason,
 /**
  * Last text of the assistant, or the failure and the next step for the user.
  */
-summary: string, openItems: number, usage: Usage, 
+summary: string, openItems: number, 
+/**
+ * No command has tested, built or checked the last edit of the turn. Since 1.4.
+ */
+uncheckedEdits?: boolean, usage: Usage, 
 /**
  * Reason why the turn ended before its work was done; absent if it was completed or
  * cancelled. Since 1.1.

@@ -20,7 +20,7 @@ export function call(id: string, title: string, over: Partial<Tool> = {}): Tool 
 
 /** The end of the same turn. */
 export function end(id: string, reason: EndReason, summary = ""): Extract<Entry, { kind: "end" }> {
-  return { ...place, kind: "end", id, reason, summary, usage };
+  return { ...place, kind: "end", id, reason, summary, openItems: 0, uncheckedEdits: false, usage };
 }
 
 /** A proposed edit of one line. */

@@ -140,6 +140,16 @@ describe("the items of a turn", () => {
     ]);
   });
 
+  it.each([
+    [{ uncheckedEdits: true }, "unfinished"],
+    [{ openItems: 2 }, "unfinished"],
+    [{}, "completed"],
+  ])("say that work is left: %j", (left, reason) => {
+    expect(items([{ ...end("9", "completed"), ...left }])).toMatchObject([{ kind: "end", reason }]);
+    // Another end says so by its own reason.
+    expect(items([{ ...end("9", "cancelled"), ...left }])).toMatchObject([{ kind: "end", reason: "cancelled" }]);
+  });
+
   it("count each changed file once", () => {
     const files = vi.fn(() => ({ facts: "", actions: [] }));
     items([edit("1", "a.ts", "+1 −1"), edit("2", "a.ts", "+1 −1"), edit("3", "b.ts", "No.", { state: "failed" }), end("9", "completed")], {

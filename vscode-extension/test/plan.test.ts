@@ -105,8 +105,9 @@ describe("the row of a plan item", () => {
     [rowOf({}), "Fix it", "", "Fix it, open"],
     [rowOf({ status: "inProgress" }, { activity: "Run npm test" }), "Fixing it", "Run npm test", "Fixing it, in progress, Run npm test"],
     [rowOf({ status: "inProgress", activeForm: "" }), "Fix it", "", "Fix it, in progress"],
-    // Nothing is in progress when nothing runs.
-    [rowOf({ status: "inProgress" }, { running: false }), "Fix it", "", "Fix it, open"],
+    // Without a running turn, an item in progress was begun.
+    [rowOf({ status: "inProgress" }, { running: false }), "Fix it", "begun", "Fix it, begun"],
+    [rowOf({ status: "inProgress", elapsedMs: 12_400 }, { running: false }), "Fix it", "begun", "Fix it, begun, 12 seconds so far"],
     [rowOf({ status: "completed" }), "Fix it", "", "Fix it, completed"],
     [rowOf({ status: "completed", elapsedMs: 999 }), "Fix it", "", "Fix it, completed"],
     [rowOf({ status: "completed", elapsedMs: 12_400 }), "Fix it", "12 s", "Fix it, completed in 12 seconds"],

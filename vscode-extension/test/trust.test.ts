@@ -20,6 +20,7 @@ const HARMLESS = [
   "cairn.plan.dialect",
   "cairn.plan.initialReminder",
   "cairn.plan.verification",
+  "cairn.plan.endReminder",
   "cairn.plan.reminder",
   "cairn.review.advance",
   "cairn.plan.nag",

@@ -306,6 +306,7 @@ function drawEnd({ id, reason, summary, facts, actions, copies }: Extract<Item, 
   const word = t(`end${reason.charAt(0).toUpperCase()}${reason.slice(1)}`);
   const icons = {
     completed: "check",
+    unfinished: "warning",
     needsInput: "question",
     cancelled: "circle-slash",
     failed: "error",
@@ -316,7 +317,7 @@ function drawEnd({ id, reason, summary, facts, actions, copies }: Extract<Item, 
   const buttons = actions.map((action, index) => button(action.label, index === 0 ? "primary" : "secondary", () => port.act(action)));
   const element = article(
     `end ${reason}`,
-    `${word}. ${summary}`,
+    `${word}${reason === "unfinished" ? `, ${facts}` : ""}. ${summary}`,
     head,
     summary.trim() === "" ? undefined : h("div", "markdown", {}, renderMarkdown(summary)),
     buttons.length === 0 ? undefined : h("div", "buttons", {}, ...buttons),

@@ -318,18 +318,6 @@ impl Plan {
     pub fn render(&self) -> String {
         render(&self.items)
     }
-
-    /// Returns the items as they are while no turn runs: none is in progress. The plan is
-    /// unchanged, because only the model changes it.
-    pub fn reconciled(&self) -> Vec<TodoItem> {
-        let mut items = self.items.clone();
-        for item in &mut items {
-            if item.status == Status::InProgress {
-                item.status = Status::Pending;
-            }
-        }
-        items
-    }
 }
 
 impl TodoItem {

@@ -11,6 +11,9 @@ pub const DEFAULT_ROUNDS: u32 = 30;
 /// Notice before the last answer: a subagent that is stopped in its work would report nothing.
 pub const LAST_ROUND: &str = "You have one answer left. Call no more tools: report what you found and did, and what is left to do.";
 
+/// Line of a report about edits that no command checked.
+pub(crate) const UNCHECKED: &str = "No command has checked its last edit.";
+
 /// Maximum length of a report, in characters. A longer one is cut.
 const REPORT_LIMIT: usize = 16_000;
 const FILES_NAMED: usize = 50;
@@ -29,6 +32,8 @@ pub struct SubagentEnd {
     pub files: Vec<String>,
     /// Open items of its plan.
     pub open: Vec<String>,
+    /// No command has checked its last edit.
+    pub unchecked_edits: bool,
 }
 
 /// Result of the call that started a subagent.
@@ -40,7 +45,8 @@ pub struct SubagentReport {
 
 impl SubagentEnd {
     pub fn report(&self) -> SubagentReport {
-        let Self { reason, summary, last_words, rounds, usage, files, open } = self;
+        let Self { reason, summary, last_words, rounds, usage, files, open, unchecked_edits } =
+            self;
         let (how, is_error) = match reason {
             EndReason::Completed => ("ended", false),
             EndReason::NeedsInput => (
@@ -69,6 +75,9 @@ impl SubagentEnd {
                 "It changed {}{more}. Read {them} again before you change {them}.",
                 named.join(", ")
             ));
+        }
+        if *unchecked_edits {
+            content.own(UNCHECKED);
         }
         let words = |content: &mut ModelText, text: &str, limit| {
             let (text, goes_on) = bounded(text, limit);
@@ -130,6 +139,7 @@ mod tests {
             usage: Usage { input_tokens: 1_000, output_tokens: 20, cached_tokens: 900 },
             files: Vec::new(),
             open: Vec::new(),
+            unchecked_edits: false,
         };
         change(&mut ended);
         let SubagentReport { content, is_error } = ended.report();
@@ -205,6 +215,7 @@ mod tests {
             usage: Usage::default(),
             files: (0..FILES_NAMED + 7).map(|n| n.to_string()).collect(),
             open: vec!["x".repeat(3_000)],
+            unchecked_edits: false,
         };
         let content = String::from(ended.report().content);
         assert_eq!(content.matches('é').count(), REPORT_LIMIT);

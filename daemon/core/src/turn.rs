@@ -53,6 +53,8 @@ pub struct TurnSettings {
     /// Tools that the server can run. The machine runs the todo tool of a
     /// list dialect itself; the tools of the task graph are among these.
     pub tools: Vec<OfferedTool>,
+    /// The turn ends with a plan for the user's approval: open items are not left work.
+    pub plans_only: bool,
 }
 
 /// A conversation with its plan.
@@ -83,6 +85,8 @@ pub struct Session {
 struct Turn {
     rounds: u32,
     tool_calls: u32,
+    /// The turn updated the plan, or made a call with effects.
+    worked: bool,
     phase: Phase,
     steers: Vec<Steering>,
     usage: Usage,
@@ -121,6 +125,7 @@ impl Turn {
         Self {
             rounds: 0,
             tool_calls: 0,
+            worked: false,
             phase: Phase::Waiting { request: 0 },
             steers: Vec::new(),
             usage: Usage::default(),
@@ -171,9 +176,9 @@ impl Session {
         &self.conversation
     }
 
-    /// Returns the items for display: without a running turn, none is in progress.
+    /// Returns the items of the plan. One in progress while no turn runs was begun.
     pub fn plan_items(&self) -> Vec<TodoItem> {
-        if self.turn.is_some() { self.plan.items().to_vec() } else { self.plan.reconciled() }
+        self.plan.items().to_vec()
     }
 
     pub fn panel(&self) -> Panel {
@@ -241,9 +246,9 @@ impl Session {
         self.reminders.turn_started();
         let mut notes = Vec::new();
         if std::mem::take(&mut self.interrupted) && self.plan.open_count() > 0 {
-            let list = plan::render(&self.plan.reconciled());
+            let list = self.plan.render();
             self.notices
-                .push(format!("The last turn ended before its work was done. What was in progress is open again:\n{list}"));
+                .push(format!("The last turn ended before its work was done. What is in progress was begun, and may be done in part:\n{list}"));
         }
         self.take_notices(&mut notes);
         if let Some(text) = self.reminders.initial(&self.settings.reminders) {
@@ -321,7 +326,12 @@ impl Session {
     fn end(&mut self, end: impl Into<End>, effects: &mut Vec<Effect>) {
         let Some(turn) = self.turn.take() else { return };
         self.restore_images(&turn);
-        let end = end.into();
+        let mut end = end.into();
+        end.open_items = match turn.worked && !self.settings.plans_only {
+            true => self.plan.open_count() as u32,
+            false => 0,
+        };
+        end.unchecked_edits = self.reminders.has_unchecked_edits();
         self.ended_usage = (turn.rounds, turn.usage);
         self.notices.extend(turn.steers.iter().map(memory::unheard));
         if !turn.compaction.is_all() {

@@ -43,6 +43,7 @@ pub struct Reminders {
     pub initial: bool,
     pub nag: NagPolicy,
     pub verification: bool,
+    pub end: bool,
     pub texts: OwnTexts,
 }
 
@@ -57,13 +58,14 @@ pub struct OwnTexts {
 
 impl Reminders {
     pub fn in_words_of(&self, dialect: Dialect) -> ReminderSettings {
-        let Reminders { initial, nag, verification, ref texts } = *self;
+        let Reminders { initial, nag, verification, end, ref texts } = *self;
         let usual = ReminderTexts::defaults(dialect);
         let or = |own: &Option<String>, usual| own.clone().unwrap_or(usual);
         ReminderSettings {
             initial,
             nag,
             verification,
+            end,
             texts: ReminderTexts {
                 initial: or(&texts.initial, usual.initial),
                 stale: or(&texts.stale, usual.stale),
@@ -83,6 +85,7 @@ impl Default for Settings {
                 initial: true,
                 nag: NagPolicy::Reset { rounds: NagPolicy::DEFAULT_ROUNDS },
                 verification: true,
+                end: true,
                 texts: OwnTexts::default(),
             },
             hooks: Arc::default(),
@@ -219,6 +222,9 @@ impl SettingsReader {
             }
             "plan.verification" => {
                 set(&mut self.settings.reminders.verification, self.faults.as_mut(), path, value)
+            }
+            "plan.endReminder" => {
+                set(&mut self.settings.reminders.end, self.faults.as_mut(), path, value)
             }
             "plan.texts.initial" => self.settings.reminders.texts.initial = self.text(path, value),
             "plan.texts.stale" => self.settings.reminders.texts.stale = self.text(path, value),

@@ -145,9 +145,10 @@ async fn work(
     let resume = kept.then(|| resume_command(&started.session_id, arguments));
     let end = RunEnd {
         reason: end.reason,
-        exit_code: exit_code(end.reason),
+        exit_code: exit_code(&end),
         summary: end.summary,
         open_items: end.open_items,
+        unchecked_edits: end.unchecked_edits,
         spent: Spent { elapsed: began.elapsed(), ..end.spent },
         session: kept.then_some(started.session_id),
         resume,
@@ -159,8 +160,9 @@ async fn work(
     Ok(end)
 }
 
-fn exit_code(reason: EndReason) -> u8 {
-    match reason {
+fn exit_code(end: &TurnEnd) -> u8 {
+    match end.reason {
+        EndReason::Completed if end.open_items > 0 || end.unchecked_edits => 5,
         EndReason::Completed => 0,
         EndReason::Failed | EndReason::Interrupted => 1,
         EndReason::NeedsInput => 3,

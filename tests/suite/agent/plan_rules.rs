@@ -33,7 +33,7 @@ async fn begun() -> (TestDaemon, String) {
     (test, end.session_id)
 }
 
-const OPEN: &str = "Collapsed: [x] Read, [ ] Write, [ ] Send";
+const OPEN: &str = "Collapsed: [x] Read, [>] Write, [ ] Send";
 
 #[tokio::test]
 async fn the_next_task_begins_with_the_last_list_until_the_model_sends_another() {
@@ -56,12 +56,12 @@ async fn continuing_keeps_the_list_and_its_open_items() {
     test.script([plan("p2", &[('x', "Read"), ('x', "Write"), ('>', "Send")]), say("More.")]);
     let end = test.editor.run_in(&session, "Continue").await;
     assert_eq!(end.open_items, 1);
-    assert_eq!(now(&test, &session).await, "Collapsed: [x] Read, [x] Write, [ ] Send");
+    assert_eq!(now(&test, &session).await, "Collapsed: [x] Read, [x] Write, [>] Send");
     test.finish().await;
 }
 
 #[tokio::test]
-async fn a_stop_in_the_middle_leaves_no_item_in_progress() {
+async fn a_stop_in_the_middle_leaves_the_item_as_begun() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.script([plan("p1", &[('>', "Read"), (' ', "Write")])]);
     test.model.push(Response::reply(say("Slowly.")).silent());
@@ -72,7 +72,7 @@ async fn a_stop_in_the_middle_leaves_no_item_in_progress() {
     };
     test.editor.wait_for("a plan", expanded).await;
     test.cancel(&turn).await;
-    assert_eq!(now(&test, &turn.session_id).await, "Collapsed: [ ] Read, [ ] Write");
+    assert_eq!(now(&test, &turn.session_id).await, "Collapsed: [>] Read, [ ] Write");
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn editing_and_resending_brings_back_the_list_from_before_the_message() {
     test.editor.request::<RestoreCheckpoint>(params).await.unwrap();
     assert_eq!(now(&test, &session).await, OPEN);
     test.play_on(&session, [plan("p3", &[('>', "Third")]), say("Begun.")]).await;
-    assert_eq!(now(&test, &session).await, "Collapsed: [ ] Third");
+    assert_eq!(now(&test, &session).await, "Collapsed: [>] Third");
     test.finish().await;
 }
 

@@ -156,7 +156,7 @@ async fn random_slips_of_form_end_no_session_and_hide_no_plan() {
         let shown: Vec<_> =
             notices.iter().filter_map(|notice| marks(notice, &end.session_id)).collect();
         assert!(shown.iter().any(|it| it == "[x] Read, [>] Write, [ ] Send"), "{which}: {shown:?}");
-        assert_eq!(shown.last().unwrap(), "[x] Read, [ ] Write, [ ] Send", "{which}");
+        assert_eq!(shown.last().unwrap(), "[x] Read, [>] Write, [ ] Send", "{which}");
         assert!(result(&requests[2], "r").contains('x'), "{which}");
     }
     assert_eq!(test.model.violations(), [""; 0]);

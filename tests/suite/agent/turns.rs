@@ -4,8 +4,8 @@
 use std::fs;
 
 use cairn_protocol::{
-    Connection, EndReason, MessageRole, Notice, RetryReason, RunTaskResult, Steer, SteerParams,
-    ToolState,
+    Connection, EndReason, ItemStatus, MessageRole, Notice, RetryReason, RunTaskResult, Steer,
+    SteerParams, ToolState,
 };
 use cairn_tests::{
     editor_double::{ApplyFault, Approval},
@@ -181,8 +181,7 @@ async fn the_round_limit_ends_a_turn_that_can_be_continued() {
         assert_eq!(end.reason, EndReason::Completed);
         let requests = test.finish().await;
         assert_append_only(&requests);
-        // What was in progress is open again, and the model knows.
-        assert!(newest(&requests[2]).contains("[ ] #1 Read"), "{}", newest(&requests[2]));
+        assert!(newest(&requests[2]).contains("[>] #1 Read"), "{}", newest(&requests[2]));
     }
 }
 
@@ -435,13 +434,13 @@ async fn cancel_withdraws_an_open_approval() {
         let notices = test.editor.notices();
         let story = story(&notices, &turn.turn_id);
         assert!(story.contains("AwaitingApproval Cancelled"), "{story}");
-        // Nothing is in progress when nothing runs.
+        // The step in progress was begun.
         let shown = notices.iter().rev().find_map(|notice| match notice {
             Notice::Plan(plan) => Some(plan.items.iter().map(|item| item.status).collect()),
             _ => None,
         });
         let shown: Vec<_> = shown.unwrap();
-        assert_eq!(shown, [cairn_protocol::ItemStatus::Pending; 2]);
+        assert_eq!(shown, [ItemStatus::InProgress, ItemStatus::Pending]);
         assert!(!test.path("never").exists() && !test.path("not").exists());
         goes_on(test, &turn).await;
     }

@@ -346,7 +346,11 @@ async fn each_permission_of_a_headless_run_needs_its_own_option() {
                 String::from_utf8_lossy(&output.stdout).into_owned(),
                 String::from_utf8_lossy(&output.stderr).into_owned(),
             );
-            assert_eq!(output.status.code(), Some(0), "{call} {given}: {out} {err}");
+            // No command checks an edit of a protected file here.
+            let unchecked = given && option == "--allow-protected";
+            let code = if unchecked { 5 } else { 0 };
+            assert_eq!(output.status.code(), Some(code), "{call} {given}: {out} {err}");
+            assert_eq!(err.contains("checked the last edit."), unchecked, "{call}: {err}");
             assert_eq!(out.contains("(declined)"), !given, "{call}: {out}");
             assert_eq!(err.contains(option), !given, "{call}: {err}");
             assert_eq!(

@@ -63,7 +63,7 @@ impl Lazy {
                     "codeAction": { "codeActionLiteralSupport": kinds },
                 } },
                 "rootUri": editor_double::uri(folder),
-                "initializationOptions": { "settings": { "model": model } },
+                "initializationOptions": { "settings": { "model": model, "plan.endReminder": false } },
             }))
             .await;
         let path = folder.join("a");

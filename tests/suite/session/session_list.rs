@@ -159,6 +159,7 @@ pub(super) fn turn(number: usize, task: &str) -> [Line; 2] {
         reason: StoredEnd::Completed,
         summary: String::new(),
         open_items: 0,
+        unchecked_edits: false,
         usage: StoredUsage::default(),
         spent: None,
     };

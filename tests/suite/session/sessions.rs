@@ -64,7 +64,7 @@ async fn a_session_is_restored_after_a_restart_and_continues() {
         assert_eq!(is.panel, Panel::Collapsed);
         assert_eq!((is.items.len(), is.completed), (2, 0));
         let first = &is.items[0];
-        assert_eq!((&first.id, first.status), (&was.items[0].id, ItemStatus::Pending));
+        assert_eq!((&first.id, first.status), (&was.items[0].id, ItemStatus::InProgress));
         assert_eq!((first.files.len(), first.commands.len(), first.calls), (1, 1, 2));
         assert_eq!(first.commands[0].state, ToolState::Done);
         assert_eq!(
@@ -145,13 +145,13 @@ async fn a_turn_cut_by_a_crash_is_interrupted_and_can_be_continued() {
     assert_eq!((reason, open_items), (EndReason::Interrupted, 2));
     let plan = session.plan.unwrap();
     assert_eq!(plan.panel, Panel::Collapsed);
-    assert!(plan.items.iter().all(|item| item.status == ItemStatus::Pending));
+    assert_eq!(plan.items[0].status, ItemStatus::InProgress, "it was begun");
     drop(gate);
     test.play_on(&turn.session_id, [say("Done.")]).await;
     let requests = test.finish().await;
     let told = newest(requests.last().unwrap());
     assert!(told.contains("ended before its work was done"), "{told}");
-    assert!(told.contains("[ ] #1 First"), "{told}");
+    assert!(told.contains("[>] #1 First"), "{told}");
 }
 
 #[tokio::test]

@@ -250,7 +250,8 @@ export function copyText(port: { copy(text: string): void }, entry: Entry | unde
 }
 
 function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): Draft {
-  const { id, reason } = end;
+  const { id } = end;
+  const reason = end.reason === "completed" && (end.openItems > 0 || end.uncheckedEdits) ? "unfinished" : end.reason;
   const summary = messageText(end.problem) ?? end.summary;
   const footer = facts.footer(end, files);
   return { id, version: JSON.stringify([footer, copies]), make: () => ({ id, kind: "end", reason, summary, ...footer, copies }) };

@@ -90,7 +90,7 @@ export type Item = Shown &
       }
     | {
         readonly kind: "end";
-        readonly reason: EndReason;
+        readonly reason: EndReason | "unfinished";
         readonly summary: string;
         readonly facts: string;
         readonly actions: readonly Action[];

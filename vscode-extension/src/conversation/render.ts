@@ -1,7 +1,7 @@
 import { l10n } from "vscode";
 
 import type { MessageRole, ToolState } from "../protocol";
-import { endText, stateText } from "../plan/rowLabels";
+import { endText, leftText, stateText } from "../plan/rowLabels";
 import type { Entry } from "../stores/transcript";
 import { exact, oneLine, plainHosts, visible } from "../text/display";
 import { messageText } from "../text/messages";
@@ -72,7 +72,10 @@ function renderEntry(entry: Entry, below: readonly Tool[] = []): string {
     case "tool":
       return renderTool(entry, below);
     case "end":
-      return [`■ ${capital(endText(entry.reason))}`, ...quoted(messageText(entry.problem) ?? entry.summary, "  ")].join("\n");
+      return [
+        `■ ${capital([endText(entry.reason), ...leftText(entry)].join(" · "))}`,
+        ...quoted(messageText(entry.problem) ?? entry.summary, "  "),
+      ].join("\n");
   }
 }
 

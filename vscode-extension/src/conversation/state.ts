@@ -1,6 +1,7 @@
 import { l10n } from "vscode";
 
 import { readyPlan } from "../plan/planReady";
+import { leftText } from "../plan/rowLabels";
 import type { TaskContext } from "../protocol";
 import { dollars, meter, tokens } from "../status/meter";
 import type { Stores } from "../status/statusBar";
@@ -84,11 +85,13 @@ function forkBanner(reason: string): Banner {
 /** Facts about an ended turn, and the actions that it offers. */
 export function footerOf(
   stores: Stores,
-  { turn, spent }: Extract<Entry, { kind: "end" }>,
+  end: Extract<Entry, { kind: "end" }>,
   files: number,
 ): { readonly facts: string; readonly actions: readonly Action[] } {
+  const { turn, spent } = end;
   const used = spent === undefined ? 0 : spent.usage.inputTokens + spent.usage.outputTokens;
   const facts = [
+    ...leftText(end),
     ...(spent === undefined ? [] : [duration(spent.elapsedMs)]),
     ...(used === 0 ? [] : [l10n.t("{0} tokens", tokens(used))]),
     ...(spent?.costMicros === undefined ? [] : [dollars(spent.costMicros)]),

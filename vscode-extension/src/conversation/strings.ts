@@ -67,6 +67,7 @@ export function pageStrings(): Readonly<Record<string, string>> {
     stateDeclined: l10n.t("declined"),
     stateCancelled: l10n.t("cancelled"),
     endCompleted: l10n.t("Done"),
+    endUnfinished: l10n.t("Ended"),
     endNeedsInput: l10n.t("Waits for your reply"),
     endCancelled: l10n.t("Cancelled"),
     endFailed: l10n.t("Failed"),

@@ -73,8 +73,8 @@ function itemIcon({ item, running, blockers }: ItemRow): vscode.ThemeIcon {
   if (item.status === "cancelled") {
     return themed("dash", "descriptionForeground");
   }
-  if (item.status === "inProgress" && running) {
-    return themed("loading~spin", "cairn.activeForeground");
+  if (item.status === "inProgress") {
+    return running ? themed("loading~spin", "cairn.activeForeground") : new vscode.ThemeIcon("record");
   }
   return new vscode.ThemeIcon(item.blocked || blockers.length > 0 ? "circle-slash" : "circle-large-outline");
 }

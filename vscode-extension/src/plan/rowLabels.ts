@@ -40,6 +40,7 @@ export interface RowText {
 const { t } = l10n;
 
 const WAITS = t("waits for you");
+const UNCHECKED = t("not checked since the last edit");
 
 export function rowText(row: Row): RowText {
   switch (row.kind) {
@@ -74,6 +75,12 @@ export function rowText(row: Row): RowText {
     case "earlier":
       return earlierText(row);
   }
+}
+
+/** Work that the end of a turn leaves, each fact on its own. */
+export function leftText({ openItems: open, uncheckedEdits = false }: { readonly openItems: number; readonly uncheckedEdits?: boolean }): string[] {
+  const items = open === 0 ? [] : [open === 1 ? t("1 plan item open") : t("{0} plan items open", open)];
+  return uncheckedEdits ? [...items, UNCHECKED] : items;
 }
 
 export function endText(reason: EndReason): string {
@@ -166,7 +173,7 @@ function turnText({ turn, waits }: TurnRow): RowText {
     case "interrupted":
       return { label: task, description: t("interrupted"), tooltip: task, spoken: stateOf(task, t("interrupted")) };
     case "ended": {
-      const outcome = endText(turn.phase.reason);
+      const outcome = list(endText(turn.phase.reason), ...leftText(turn.phase));
       const summary = oneLine(messageText(turn.phase.problem) ?? firstParagraph(turn.phase.summary), 600);
       return { label: task, description: outcome, tooltip: lines(task, summary), spoken: stateOf(task, outcome) };
     }
@@ -185,7 +192,7 @@ function answerText({ summary, asks }: AnswerRow): RowText {
 }
 
 function rootText({ plan, running, waits, turn, task, ready }: RootRow): RowText {
-  const state = list(ready ? t("waits for your approval") : outcomeText(turn, running), remainder(openItems(plan)));
+  const state = list(ready ? t("waits for your approval") : outcomeText(turn, running), remainder(openItems(plan)), unchecked(turn));
   const shown = running && turn !== undefined ? (waits ? WAITS : t("working")) : state;
   const words = oneLine(task, 120);
   return {
@@ -214,6 +221,8 @@ function outcomeText(turn: Turn | undefined, running: boolean): string {
       return turn.phase.reason === "completed" ? "" : endText(turn.phase.reason);
   }
 }
+
+const unchecked = (turn: Turn | undefined): string => (turn?.phase.kind === "ended" && turn.phase.uncheckedEdits ? UNCHECKED : "");
 
 function question(turn: Turn | undefined): string {
   const phase = turn?.phase;
@@ -265,6 +274,9 @@ function itemState({ item, blockers, activity }: ItemRow, inProgress: boolean): 
   }
   if (item.status === "cancelled") {
     return { shown: t("cancelled"), said: t("cancelled") };
+  }
+  if (item.status === "inProgress") {
+    return { shown: t("begun"), said: took ? t("begun, {0} so far", spoken(whole(item.elapsedMs))) : t("begun") };
   }
   if (item.blocked || blockers.length > 0) {
     const by = blockers.map(({ id }) => `#${oneLine(id, 12)}`).join(", ");

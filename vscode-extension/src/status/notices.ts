@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 
 import type { ConversationView } from "../conversation/view";
 import { readyPlan } from "../plan/planReady";
+import { leftText } from "../plan/rowLabels";
 import type { ModeStore } from "../stores/mode";
 import type { ReviewStore } from "../stores/review";
 import type { SessionStore, Turn } from "../stores/session";
@@ -150,7 +151,8 @@ function isUnseenWork({ phase }: Turn): boolean {
 
 /** First words of the answer that a completed task ended with. */
 function doneWords({ phase }: Turn): string {
-  const words = phase.kind === "ended" ? oneLine(firstParagraph(phase.summary), 120) : "";
+  const words =
+    phase.kind === "ended" ? [oneLine(firstParagraph(phase.summary), 120), ...leftText(phase)].filter((part) => part !== "").join(" · ") : "";
   return words === "" ? vscode.l10n.t("Cairn: the task is done.") : vscode.l10n.t("Cairn: {0}", words);
 }
 

@@ -66,6 +66,10 @@ export type Entry = Place &
         readonly id: string;
         readonly reason: EndReason;
         readonly summary: string;
+        /** Number of items of the plan that the turn left open. */
+        readonly openItems: number;
+        /** No command has checked the last edit of the turn. */
+        readonly uncheckedEdits: boolean;
         readonly usage: Usage;
         readonly problem?: TurnEndProblem | undefined;
         readonly spent?: TurnSpent | undefined;
@@ -140,8 +144,9 @@ export class TranscriptStore {
         this.#put({ ...place, kind: "message", id, role: "user", text, attachments, incomplete: false, ended: true });
       }
     } else {
-      const { reason, summary, usage, problem, spent } = turn.phase;
-      this.#put({ ...place, kind: "end", id: `end:${turn.turnId}`, reason, summary: this.#said(summary) ? "" : summary, usage, problem, spent });
+      const { summary, uncheckedEdits = false } = turn.phase;
+      const shown = this.#said(summary) ? "" : summary;
+      this.#put({ ...place, ...turn.phase, kind: "end", id: `end:${turn.turnId}`, summary: shown, uncheckedEdits });
     }
     this.#changed.fire({ place });
   }

@@ -15,6 +15,11 @@ const VERIFIED_ITEMS: usize = 3;
 /// Number of times that the interval of the policy `reset` doubles.
 const MOST_DOUBLINGS: u32 = 10;
 
+const END: &str = "Your answer would end the turn, but work is left:";
+const END_ADVICE: &str = "Do now what you can. Bring the plan up to date if it is not true. Then \
+    write your whole answer again, because the user reads the last one, and say what you left \
+    and why.";
+
 /// Asks the model not to answer a reminder. The user can see reminders.
 const NO_ANSWER: &str = "This note is from the editor; it needs no answer.";
 
@@ -23,6 +28,8 @@ pub struct ReminderSettings {
     pub initial: bool,
     pub nag: NagPolicy,
     pub verification: bool,
+    /// Asks the model once in a turn to finish, before an answer that leaves work open.
+    pub end: bool,
     pub texts: ReminderTexts,
 }
 
@@ -70,6 +77,15 @@ pub struct ReminderState {
     /// True if a command that checks ran since the last edit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     checked: bool,
+    /// True if a file that needs a check was edited in this turn, and none ran since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unchecked_edits: bool,
+    /// True if the plan was updated in this turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    planned: bool,
+    /// True if the reminder at the end was given in this turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    end_given: bool,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -95,6 +111,7 @@ impl ReminderSettings {
             initial: true,
             nag: NagPolicy::Reset { rounds: NagPolicy::DEFAULT_ROUNDS },
             verification: true,
+            end: true,
             texts: ReminderTexts::defaults(dialect),
         }
     }
@@ -164,6 +181,9 @@ impl ReminderState {
         self.rounds = 0;
         self.verification_given = false;
         self.checked = false;
+        self.unchecked_edits = false;
+        self.planned = false;
+        self.end_given = false;
     }
 
     /// Returns the reminder after a round with tool calls.
@@ -176,6 +196,7 @@ impl ReminderState {
         let RoundFacts { updated, had_effects, multi_step } = round;
         let right_after = std::mem::replace(&mut self.fresh, updated);
         if updated {
+            self.planned = true;
             (self.rounds, self.given) = (0, 0);
             return None;
         }
@@ -208,12 +229,46 @@ impl ReminderState {
 
     /// Notes a command that ran. One that checks counts until the next edit.
     pub fn command_ran(&mut self, command: &str) {
-        self.checked |= verifying::checks(command);
+        if verifying::checks(command) {
+            self.checked = true;
+            self.unchecked_edits = false;
+        }
     }
 
     /// Notes a change of a file, which no check has seen yet.
-    pub fn edited(&mut self) {
+    pub fn edited(&mut self, path: &str) {
         self.checked = false;
+        self.unchecked_edits |= verifying::needs_check(path);
+    }
+
+    /// Returns true if no command has checked the last edit of this turn. Prose needs no check.
+    pub fn has_unchecked_edits(&self) -> bool {
+        self.unchecked_edits
+    }
+
+    /// Returns the reminder before an answer that would end the turn although items of a plan of
+    /// this turn are open, or no command checked the last edit; once in a turn. `can_run`: the
+    /// model has a tool that runs commands.
+    pub fn end(
+        &mut self,
+        settings: &ReminderSettings,
+        plan: &Plan,
+        can_run: bool,
+    ) -> Option<String> {
+        let open = if self.planned { plan.open_count() } else { 0 };
+        let unchecked = self.unchecked_edits && can_run && !self.verification_given;
+        if !settings.end || self.end_given || (open == 0 && !unchecked) {
+            return None;
+        }
+        self.end_given = true;
+        let mut left = Vec::new();
+        if open > 0 {
+            left.push(format!("- Open in your plan:\n{}", plan.render()));
+        }
+        if unchecked {
+            left.push("- No command has tested, built or checked your last edit.".to_owned());
+        }
+        Some(format!("{END}\n{}\n{END_ADVICE}", left.join("\n")))
     }
 
     /// Returns the reminder to verify, for a call that completes a list of three or more items

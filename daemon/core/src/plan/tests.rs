@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Accepted, Draft, DraftStatus, FaultKind, ListDialect, Plan, Status, apply_call, render, rules,
+    Accepted, Draft, DraftStatus, FaultKind, ListDialect, Plan, Status, apply_call, rules,
 };
 
 /// Plays lists in a short form and shows each as the plan keeps it, ours id first:
@@ -488,24 +488,6 @@ fn a_very_long_list_gets_a_bounded_answer() {
     assert!(outcome.content.contains("- todos: 100 items, but at most 20 are allowed\n"));
     assert!(outcome.content.contains("\n- and 61 more\n"), "{}", outcome.content);
     assert!(outcome.content.len() < 3_000);
-}
-
-#[test]
-fn an_interrupted_item_shows_as_pending_and_the_plan_keeps_it() {
-    let mut plan = Plan::default();
-    let drafts = ["[x] Read", "[>] Write", "[ ] Send"].map(draft).to_vec();
-    plan.replace(drafts, ListDialect::Todo).expect("a right list");
-    let old = plan.clone();
-    expect![[r#"
-        [x] #1 Read
-        [ ] #2 Write
-        [ ] #3 Send
-
-        (1/3 completed)"#]]
-    .assert_eq(&render(&plan.reconciled()));
-    assert_eq!(plan, old);
-    assert_eq!(plan.in_progress().map(|item| item.id.as_str()), Some("2"));
-    assert_eq!((plan.open_count(), plan.progress().completed), (2, 1));
 }
 
 #[test]

@@ -12,6 +12,10 @@ pub struct End {
     pub summary: String,
     /// Cause of a failure or a limit; its text is the summary.
     pub cause: Option<EndCause>,
+    /// Number of open items of the plan; 0 if the turn neither changed it nor did anything.
+    pub open_items: u32,
+    /// No command has checked the last edit of the turn.
+    pub unchecked_edits: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +59,7 @@ pub enum EndCause {
 
 impl End {
     pub(super) fn new(reason: EndReason, summary: impl Into<String>) -> Self {
-        Self { reason, summary: summary.into(), cause: None }
+        Self { reason, summary: summary.into(), cause: None, open_items: 0, unchecked_edits: false }
     }
 }
 
@@ -72,7 +76,8 @@ impl From<EndCause> for End {
             | EndCause::WindowTooSmall { .. }
             | EndCause::NotCompacted(_) => EndReason::Failed,
         };
-        Self { reason, summary: cause.to_string(), cause: Some(cause) }
+        let summary = cause.to_string();
+        Self { cause: Some(cause), ..Self::new(reason, summary) }
     }
 }
 

@@ -64,6 +64,7 @@ impl Session {
                 turn.called_in_text = false;
                 let first = calls.front().map(|call| call.name.clone()).unwrap_or_default();
                 let batch = Batch::new(calls, &self.settings);
+                turn.worked |= batch.had_effects;
                 let is_loop = turn.repeat.is_loop(&batch);
                 turn.phase = Phase::Tools(Box::new(batch));
                 self.say(reply.message, text, effects);
@@ -83,13 +84,12 @@ impl Session {
                 self.say(reply.message, text.clone(), effects);
                 if self.push_steers(effects) {
                     self.call_model(effects);
+                } else if asks_something(&text) {
+                    self.end(End::new(EndReason::NeedsInput, text), effects);
+                } else if let Some(reminder) = self.ask_to_finish() {
+                    self.ask_again(Note::new(NoteKind::Reminder, reminder), effects);
                 } else {
-                    let reason = if asks_something(&text) {
-                        EndReason::NeedsInput
-                    } else {
-                        EndReason::Completed
-                    };
-                    self.end(End::new(reason, text), effects);
+                    self.end(End::new(EndReason::Completed, text), effects);
                 }
             }
             Stop::Pause => {
@@ -139,7 +139,7 @@ impl Session {
         if in_call && turn.splits < MOST_SPLITS && turn.rounds < self.settings.max_rounds {
             turn.splits += 1;
             self.ask_again(
-                "Your last tool call was cut off at the output limit and was not run. Do the same in smaller steps: write less text in each call.",
+                Note::new(NoteKind::Notice, "Your last tool call was cut off at the output limit and was not run. Do the same in smaller steps: write less text in each call."),
                 effects,
             );
         } else {
@@ -160,13 +160,25 @@ impl Session {
             return self.end_at_limit(effects);
         }
         self.ask_again(
-            "Your last answer has a tool call written as text. It was not run. Make the call with the tools of this API, not as text in your answer. If you meant to show it, put it into a code fence.",
-            effects,
-        );
+                Note::new(NoteKind::Notice, "Your last answer has a tool call written as text. It was not run. Make the call with the tools of this API, not as text in your answer. If you meant to show it, put it into a code fence."),
+                effects,
+            );
     }
 
-    fn ask_again(&mut self, notice: &str, effects: &mut Vec<Effect>) {
-        let note = Note::new(NoteKind::Notice, notice);
+    /// Returns the reminder for an answer that leaves work open, if a round is left for it.
+    fn ask_to_finish(&mut self) -> Option<String> {
+        if self.settings.plans_only {
+            return None;
+        }
+        let turn = self.turn.as_mut().filter(|turn| turn.rounds + 1 < self.settings.max_rounds)?;
+        let runs = ["bash", "powershell"];
+        let can_run = self.settings.tools.iter().any(|tool| runs.contains(&tool.name.as_str()));
+        let text = self.reminders.end(&self.settings.reminders, &self.plan, can_run)?;
+        turn.rounds += 1;
+        Some(text)
+    }
+
+    fn ask_again(&mut self, note: Note, effects: &mut Vec<Effect>) {
         effects.push(Effect::NoteAdded(note.clone()));
         self.conversation
             .push(Item::User(UserMessage { notes: vec![note], ..UserMessage::default() }));

@@ -7,6 +7,7 @@ use super::*;
 use crate::{
     ids::CallId,
     plan::{PlanForm, reminder::RoundFacts},
+    subagent,
 };
 
 /// Beginning of Cairn's line about a command that ran.
@@ -29,8 +30,11 @@ impl Session {
             Some(Work::Command(command)) if content.contains(EXIT_CODE) => {
                 self.reminders.command_ran(&command);
             }
-            Some(Work::Edit) if !is_error => self.reminders.edited(),
-            Some(Work::Command(_) | Work::Edit) | None => {}
+            Some(Work::Edit(path)) if !is_error => self.reminders.edited(&path),
+            Some(Work::Subagent) if content.contains(subagent::UNCHECKED) => {
+                self.reminders.edited("");
+            }
+            Some(Work::Command(_) | Work::Edit(_) | Work::Subagent) | None => {}
         }
         if batch.complete(call_id, content, is_error) {
             self.advance(effects);
@@ -117,8 +121,9 @@ impl Session {
     }
 
     fn plan_updated(&mut self, dropped: Vec<String>, effects: &mut Vec<Effect>) {
-        if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+        if let Some(Turn { phase: Phase::Tools(batch), worked, .. }) = &mut self.turn {
             batch.plan_updated = true;
+            *worked = true;
         }
         self.publish_plan(dropped, effects);
     }

@@ -9,6 +9,7 @@ use crate::plan::ListDialect;
 use crate::plan::reminder::NagPolicy;
 
 mod context;
+mod ends;
 mod memory;
 mod repeats;
 
@@ -24,6 +25,7 @@ fn settings() -> TurnSettings {
                 None => tool(name, false),
             })
             .collect(),
+        plans_only: false,
     }
 }
 
@@ -237,8 +239,13 @@ fn a_task_runs_from_its_plan_to_its_final_text() {
         call model
     "#]]);
     assert_eq!(test.session.panel(), Panel::Expanded);
-    test.reply(vec![text("All fixed.")], Stop::EndTurn);
-    test.check(expect![[r#"
+    test.reply(vec![text("Fixed.")], Stop::EndTurn).check(expect![[r#"
+        spent
+        message done: Fixed.
+        note Reminder: Your answer would end the turn, but work is left:
+        call model
+    "#]]);
+    test.reply(vec![text("All fixed.")], Stop::EndTurn).check(expect![[r#"
         spent
         message done: All fixed.
         plan dropped=[]
@@ -250,29 +257,9 @@ fn a_task_runs_from_its_plan_to_its_final_text() {
     };
     let order: Vec<&str> = results.iter().map(|result| &*result.call_id).collect();
     assert_eq!(order, ["a", "b", "c", "d"], "results in call order, whatever finished first");
-    assert_eq!(test.session.usage().input_tokens, 20);
+    assert_eq!(test.session.usage().input_tokens, 30);
     let (rounds, of_turn) = test.session.turn_usage();
-    assert_eq!((rounds, of_turn.input_tokens), (1, 20), "still known when it is told");
-}
-
-#[test]
-fn a_turn_that_ends_with_a_question_shows_no_item_as_running() {
-    let mut test = TurnTest::start();
-    test.reply(
-        vec![call("a", "TodoWrite", todos(&[("x", "in_progress"), ("y", "pending")]))],
-        Stop::ToolUse,
-    );
-    test.reply(vec![text("Shall I **also** do z?")], Stop::EndTurn);
-    assert!(test.log().ends_with("end NeedsInput: Shall I **also** do z?\n"));
-    assert!(test.session.plan_items().iter().all(|item| item.status == plan::Status::Pending));
-    // The next turn leaves the panel alone until the model plans again.
-    test.say("yes");
-    assert_eq!(test.session.panel(), Panel::Collapsed);
-    test.reply(
-        vec![call("b", "TodoWrite", todos(&[("x", "completed"), ("y", "in_progress")]))],
-        Stop::ToolUse,
-    );
-    assert_eq!(test.session.panel(), Panel::Expanded);
+    assert_eq!((rounds, of_turn.input_tokens), (2, 30), "still known when it is told");
 }
 
 #[test]
@@ -336,7 +323,7 @@ fn cancel_gives_every_call_a_result_and_later_events_have_no_effect() {
     assert_eq!(test.session.conversation(), before);
     // The next request says how things stand.
     test.say("go on").check(expect![[r#"
-        note Notice: The last turn ended before its work was done. What was in pr
+        note Notice: The last turn ended before its work was done. What is in pro
         call model
     "#]]);
 }

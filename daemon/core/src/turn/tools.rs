@@ -40,17 +40,20 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) enum Work {
     Command(String),
-    Edit,
+    /// Path of the file.
+    Edit(String),
+    Subagent,
 }
 
 impl Work {
     fn of(call: &ToolCall) -> Option<Self> {
+        let ToolArguments::Object(arguments) = &call.arguments else { return None };
+        let argument = |name| Some(arguments.get(name)?.as_str()?.to_owned());
         match call.name.as_str() {
-            "bash" | "powershell" => {
-                let ToolArguments::Object(arguments) = &call.arguments else { return None };
-                Some(Self::Command(arguments.get("command")?.as_str()?.to_owned()))
-            }
-            "edit_file" | "write_file" | "delete_file" | "move_file" => Some(Self::Edit),
+            "bash" | "powershell" => argument("command").map(Self::Command),
+            "edit_file" | "write_file" | "delete_file" => argument("path").map(Self::Edit),
+            "move_file" => argument("to").map(Self::Edit),
+            "task" => Some(Self::Subagent),
             _ => None,
         }
     }

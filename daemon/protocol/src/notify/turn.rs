@@ -31,6 +31,10 @@ pub enum TurnPhase {
         /// Last text of the assistant, or the failure and the next step for the user.
         summary: String,
         open_items: u32,
+        /// No command has tested, built or checked the last edit of the turn. Since 1.4.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[ts(optional, as = "Option<bool>")]
+        unchecked_edits: bool,
         usage: Usage,
         /// Reason why the turn ended before its work was done; absent if it was completed or
         /// cancelled. Since 1.1.

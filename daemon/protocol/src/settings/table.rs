@@ -196,6 +196,12 @@ const PLAN: &[Setting] = &[
         "Remind the model to verify its work when it completes a plan without a step for that.",
     ),
     setting(
+        "plan.endReminder",
+        Workspace,
+        ON,
+        "Remind the model once in a turn when its answer leaves items of the plan open, or an edit that no command has checked.",
+    ),
+    setting(
         "plan.reminder",
         Workspace,
         REMINDER,

@@ -87,6 +87,7 @@ enum RunEvent<'a> {
         exit_code: u8,
         summary: &'a str,
         open_items: u32,
+        unchecked_edits: bool,
         elapsed_ms: u64,
         usage: Usage,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -248,6 +249,7 @@ impl Report for JsonReport {
             exit_code: end.exit_code,
             summary: &in_words_of_run(&end.summary),
             open_items: end.open_items,
+            unchecked_edits: end.unchecked_edits,
             elapsed_ms: u64::try_from(end.spent.elapsed.as_millis()).unwrap_or(u64::MAX),
             usage: end.spent.usage,
             cost_micros: end.spent.cost_micros,

@@ -36,6 +36,7 @@ pub(super) struct TurnEnd {
     pub(super) reason: EndReason,
     pub(super) summary: String,
     pub(super) open_items: u32,
+    pub(super) unchecked_edits: bool,
     pub(super) spent: Spent,
 }
 
@@ -134,7 +135,15 @@ impl Editor for TerminalEditor {
     fn notify(&self, notice: Notice) {
         self.report().notice(&notice);
         if let Notice::Turn(turn) = notice
-            && let TurnPhase::Ended { reason, summary, open_items, usage, spent, .. } = turn.phase
+            && let TurnPhase::Ended {
+                reason,
+                summary,
+                open_items,
+                unchecked_edits,
+                usage,
+                spent,
+                ..
+            } = turn.phase
         {
             let spent = spent.map_or(Spent { usage, ..Spent::default() }, |spent| Spent {
                 usage: spent.usage,
@@ -142,7 +151,7 @@ impl Editor for TerminalEditor {
                 ..Spent::default()
             });
             // The receiver is dropped only at the end of the run.
-            self.0.ended.send(TurnEnd { reason, summary, open_items, spent }).ok();
+            self.0.ended.send(TurnEnd { reason, summary, open_items, unchecked_edits, spent }).ok();
         }
     }
 

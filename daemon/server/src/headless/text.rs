@@ -45,6 +45,8 @@ pub(super) struct TextReport {
     /// Message whose deltas are being printed.
     streaming: Option<String>,
     plan: String,
+    /// Texts of the open items of the plan.
+    open: Vec<String>,
     /// Banners that were printed.
     banners: HashSet<String>,
     /// Calls that run, with their titles, oldest first.
@@ -59,6 +61,7 @@ impl TextReport {
             spinner: Spinner::new(),
             streaming: None,
             plan: String::new(),
+            open: Vec::new(),
             banners: HashSet::new(),
             running: Vec::new(),
         }
@@ -197,6 +200,11 @@ impl Report for TextReport {
                 }
             }
         }
+        if let Notice::Plan(plan) = notice {
+            let is_open = |status| matches!(status, ItemStatus::Pending | ItemStatus::InProgress);
+            let open = plan.items.iter().filter(|item| is_open(item.status));
+            self.open = open.map(|item| printable(&item.content)).collect();
+        }
         if self.quiet {
             return;
         }
@@ -259,27 +267,19 @@ impl Report for TextReport {
 
     fn ended(&mut self, end: &RunEnd) {
         self.spinner.wait_for(None);
-        let RunEnd { reason, summary, open_items, .. } = end;
-        let open = match open_items {
-            0 => "",
-            1 => " (1 plan item is open)",
-            _ => &format!(" ({open_items} plan items are open)"),
-        };
-        let summary = printable(&in_words_of_run(summary));
-        match reason {
+        let summary = printable(&in_words_of_run(&end.summary));
+        match end.reason {
             // Its answer or question was printed already.
-            EndReason::Completed if !self.quiet => {}
-            EndReason::NeedsInput if !self.quiet && open.is_empty() => {}
-            EndReason::NeedsInput if !self.quiet => {
-                self.print(&format!("\n{}\n", open.trim_start()))
-            }
+            EndReason::Completed | EndReason::NeedsInput if !self.quiet => {}
             EndReason::Completed | EndReason::NeedsInput => self.print(&format!("{summary}\n")),
             EndReason::Cancelled
             | EndReason::Failed
             | EndReason::Limit
-            | EndReason::Interrupted => {
-                self.print(&format!("\n{summary}{open}\n"));
-            }
+            | EndReason::Interrupted => self.print(&format!("\n{summary}\n")),
+        }
+        let left = left(end, &self.open);
+        if !left.is_empty() {
+            self.complain(&format!("\n{left}"));
         }
     }
 
@@ -307,6 +307,23 @@ impl Report for TextReport {
     fn pause(&mut self) {
         self.spinner.clear();
     }
+}
+
+/// Lines about the work that the end leaves; empty if it leaves none.
+fn left(end: &RunEnd, open: &[String]) -> String {
+    let mut lines = Vec::new();
+    match end.open_items {
+        0 => {}
+        1 => lines.push("1 plan item is open:".to_owned()),
+        items => lines.push(format!("{items} plan items are open:")),
+    }
+    if end.open_items > 0 {
+        lines.extend(open.iter().map(|item| format!("  - {item}")));
+    }
+    if end.unchecked_edits {
+        lines.push("No command has tested, built or checked the last edit.".to_owned());
+    }
+    lines.join("\n")
 }
 
 /// One line about time, tokens and cost.

@@ -84,6 +84,7 @@ mod tests {
             dialect,
             reminders: ReminderSettings::defaults(dialect),
             tools: Vec::new(),
+            plans_only: false,
         });
         session.set_window(Window { tokens: 10_000_000, reserve: 0, head: 0 });
         let mut history = History::default();

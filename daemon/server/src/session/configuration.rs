@@ -180,11 +180,15 @@ impl Configuration {
 
     pub(super) fn turn_settings(&self, model: &str) -> turn::TurnSettings {
         let dialect = self.settings.dialect.unwrap_or_else(|| Dialect::for_model(model));
+        let mut reminders = self.settings.reminders.in_words_of(dialect);
+        // A replay script has no answer to a reminder.
+        reminders.end &= !self.choice.info.replay;
         turn::TurnSettings {
             max_rounds: self.settings.max_rounds,
             dialect,
-            reminders: self.settings.reminders.in_words_of(dialect),
+            reminders,
             tools: self.tools_of(dialect).iter().map(|(spec, _)| spec.into()).collect(),
+            plans_only: false,
         }
     }
 

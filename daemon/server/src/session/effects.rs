@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Sessions,
     entry::{SessionEntry, SessionStep},
-    persistence, problem,
+    problem,
     transcript::{spent, usage},
 };
 use crate::{
@@ -271,7 +271,6 @@ impl Sessions {
         reviews: &mut Reviews,
     ) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
-        let open_items = persistence::open_items(&session.machine);
         // A turn without a todo call still adds work to the plan's items.
         let in_progress = |item: &PlanItem| item.status == ItemStatus::InProgress;
         session.plan_stale |=
@@ -290,7 +289,8 @@ impl Sessions {
             turn_id: turn_id.clone(),
             reason: reason.into(),
             summary: end.summary.clone(),
-            open_items,
+            open_items: end.open_items,
+            unchecked_edits: end.unchecked_edits,
             usage: usage.into(),
             spent: spent.map(Into::into),
         };
@@ -298,7 +298,15 @@ impl Sessions {
         let provider = &self.config.choice.info.provider;
         let problem = end.cause.as_ref().map(|cause| problem::of_end(cause, provider).into());
         let summary = end.summary.clone();
-        let phase = TurnPhase::Ended { reason, summary, open_items, usage, problem, spent };
+        let phase = TurnPhase::Ended {
+            reason,
+            summary,
+            open_items: end.open_items,
+            unchecked_edits: end.unchecked_edits,
+            usage,
+            problem,
+            spent,
+        };
         self.publish_turn(session_id, turn_id, phase);
         self.hooks_of_end(session_id, turn_id, reason, &end.summary);
         self.queue_goes_on(session_id, reason == EndReason::Completed);

@@ -151,6 +151,7 @@ impl Sessions {
                 reason: StoredEnd::Interrupted,
                 summary: if elsewhere { ELSEWHERE.into() } else { INTERRUPTED.into() },
                 open_items: open_items(&entry.machine),
+                unchecked_edits: false,
                 usage: StoredUsage::default(),
                 spent: None,
             })

@@ -144,12 +144,13 @@ impl From<StoredAttachment> for Attachment {
 
 impl From<EndedLine> for TurnPhase {
     fn from(end: EndedLine) -> Self {
-        let EndedLine { turn_id: _, reason, summary, open_items, usage, spent } = end;
+        let EndedLine { turn_id: _, reason, summary, open_items, unchecked_edits, usage, spent } =
+            end;
         // Journals hold the English text of a failure, not its code.
         let interrupted = matches!(reason, StoredEnd::Interrupted);
         let problem = interrupted.then(|| TurnProblem::Interrupted.into());
         let (reason, usage, spent) = (reason.into(), usage.into(), some(spent));
-        Self::Ended { reason, summary, open_items, usage, problem, spent }
+        Self::Ended { reason, summary, open_items, unchecked_edits, usage, problem, spent }
     }
 }
 

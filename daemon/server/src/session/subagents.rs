@@ -338,6 +338,7 @@ impl Sessions {
             usage,
             files: subagent.files,
             open: open.map(|item| item.content).collect(),
+            unchecked_edits: end.unchecked_edits,
         };
         // After the end of the parent's turn nobody waits for the report.
         drop(subagent.reply.send(ended.report()));
@@ -409,6 +410,7 @@ impl Sessions {
             usage: Tokens::default(),
             files: Vec::new(),
             open: Vec::new(),
+            unchecked_edits: false,
         };
         drop(subagent.reply.send(ended.report()));
     }

@@ -169,7 +169,7 @@ impl Sessions {
         demo: bool,
     ) -> Result<(), RequestError> {
         let model = if demo { DEMO } else { &self.config.choice.info.name };
-        let turn_settings = self.config.turn_settings(model);
+        let mut turn_settings = self.config.turn_settings(model);
         let tools = self.config.tools_of(turn_settings.dialect);
         let of_plan = match turn_settings.dialect {
             Dialect::List(list) => Some(list.spec()),
@@ -189,6 +189,7 @@ impl Sessions {
         if session.encoded.as_ref().is_none_or(|encoded| encoded.generation != generation) {
             session.encoded = Some(EncodedConversation::new(provider, generation));
         }
+        turn_settings.plans_only = session.mode == ReviewMode::Plan;
         session.machine.configure(turn_settings);
         let mut system = prompt::system(&session.surroundings, &audience);
         secrets::clean(&mut system);

@@ -79,6 +79,7 @@ fn session() -> Session {
             parallel: true,
             arguments: [("path".to_owned(), serde_json::Value::Null)].into_iter().collect(),
         }],
+        plans_only: false,
     });
     session.set_window(Window { tokens: 100_000_000, reserve: 0, head: 0 });
     session

@@ -76,6 +76,7 @@ fn lines(id: &str, folder: &Path) -> Vec<Line> {
         reason: StoredEnd::Completed,
         summary: String::new(),
         open_items: 0,
+        unchecked_edits: false,
         usage: StoredUsage::default(),
         spent: Option::None,
     };

@@ -201,7 +201,7 @@ async fn the_final_diff_applies_and_hides_lines_of_secret_files() {
         +A=12345
     "#]]
     .assert_eq(&told.out);
-    assert_eq!((told.code, told.err.as_str()), (Some(0), ""));
+    assert_eq!(told.code, Some(5), "no command has checked .env");
     let clone = tempfile::tempdir().unwrap();
     fs::write(clone.path().join("a.txt"), "one\r\ntwo\r\nthree\r\n").unwrap();
     fs::write(clone.path().join("diff"), &told.out).unwrap();
@@ -214,4 +214,30 @@ async fn the_final_diff_applies_and_hides_lines_of_secret_files() {
     assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
     assert_eq!(fs::read_to_string(clone.path().join("new.txt")).unwrap(), "A=12345\n");
     assert!(clone.path().join("b.txt").exists() && !clone.path().join("a.txt").exists());
+}
+
+#[tokio::test]
+async fn work_that_the_end_leaves_is_printed_and_has_an_exit_code_of_its_own() {
+    let list = json!([
+        { "content": "Mend", "status": "in_progress", "activeForm": "Mending" },
+        { "content": "Test", "status": "pending", "activeForm": "Testing" },
+    ]);
+    let write = json!({ "name": "write_file", "arguments": { "path": "a.py", "content": "1\n" } });
+    let run = Run::new(json!([
+        { "calls": [{ "name": "TodoWrite", "arguments": { "todos": list } }, write] },
+        { "text": "All done!" },
+    ]))
+    .with("--yes");
+    let told = run.told(&run.arguments).await;
+    assert_eq!(told.code, Some(5), "{}", told.err);
+    let left = "\n2 plan items are open:\n  - Mend\n  - Test\nNo command has tested, built or checked the last edit.\n";
+    assert!(told.err.contains(left), "{}", told.err);
+    fs::remove_file(run.folder.path().join("work/a.py")).unwrap();
+    let (code, out) = run.with("--json").finish().await;
+    let end: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert_eq!(code, Some(5));
+    assert_eq!(
+        (&end["reason"], &end["exitCode"], &end["openItems"], &end["uncheckedEdits"]),
+        (&json!("completed"), &json!(5), &json!(2), &json!(true))
+    );
 }

@@ -79,6 +79,7 @@ fn ended(turn_id: &str) -> Notice {
             reason: EndReason::Completed,
             summary: "Done.".into(),
             open_items: 0,
+            unchecked_edits: false,
             usage: Default::default(),
             problem: None,
             spent: None,

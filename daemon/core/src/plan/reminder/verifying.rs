@@ -41,6 +41,15 @@ const CHECKERS: &str = "make just tsc mypy pyright ruff flake8 eslint biome clip
 /// Programs that only show text, whatever its name.
 const READERS: &str = "cat head tail less ls find grep rg sed awk wc echo printf cd git which stat";
 
+/// Endings of files that no command checks.
+const PROSE: &str = "md mdx markdown rst adoc txt";
+
+/// Returns true unless the file is prose.
+pub(super) fn needs_check(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    !PROSE.split(' ').any(|prose| prose.eq_ignore_ascii_case(ending))
+}
+
 /// True if a part of the command tests, builds, checks or runs something.
 pub(super) fn checks(command: &str) -> bool {
     let parts = command.split(['\n', ';', '&', '|', '(', ')']);

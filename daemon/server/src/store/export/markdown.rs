@@ -188,7 +188,8 @@ fn notes(notes: &[Note], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn end(EndedLine { reason, open_items, .. }: &EndedLine, out: &mut dyn Write) -> io::Result<()> {
+fn end(line: &EndedLine, out: &mut dyn Write) -> io::Result<()> {
+    let EndedLine { reason, open_items, unchecked_edits, .. } = line;
     let reason = match reason {
         StoredEnd::Completed => "completed",
         StoredEnd::NeedsInput => "with a question",
@@ -197,7 +198,8 @@ fn end(EndedLine { reason, open_items, .. }: &EndedLine, out: &mut dyn Write) ->
         StoredEnd::Limit => "at a limit",
         StoredEnd::Interrupted => "interrupted",
     };
-    writeln!(out, "*The turn ended: {reason}. Open items: {open_items}.*\n")
+    let unchecked = if *unchecked_edits { " No command has checked the last edit." } else { "" };
+    writeln!(out, "*The turn ended: {reason}. Open items: {open_items}.{unchecked}*\n")
 }
 
 /// Puts a text into a fence longer than any in the text, with a line break at the end.

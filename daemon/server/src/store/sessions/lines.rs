@@ -169,6 +169,9 @@ pub struct EndedLine {
     pub summary: String,
     /// Number of plan items that are not completed.
     pub open_items: u32,
+    /// No command has checked the last edit of the turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked_edits: bool,
     /// Tokens of the session up to here.
     pub usage: StoredUsage,
     /// Absent in the lines of earlier versions, and after an interruption.

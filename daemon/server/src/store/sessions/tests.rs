@@ -173,6 +173,7 @@ fn every_kind() -> Vec<Line> {
         reason,
         summary: "Done.".into(),
         open_items: 1,
+        unchecked_edits: matches!(reason, StoredEnd::Limit),
         usage: USAGE,
         spent: spent(reason),
     };
