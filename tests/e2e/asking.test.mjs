@@ -248,7 +248,10 @@ scene("tasks in the box", { model: true, conversation: "folded", prepare: () => 
     const left = "not checked since the last edit";
     await window.row("Plan", `Mend the discount. Plan, 0 of 2 done, 2 open, ${left}`).waitFor();
     await window.command("Cairn: Show Conversation");
-    await window.conversation().getByRole("article", { name: `Ended, 2 plan items open · ${left}` }).waitFor();
+    await window
+      .conversation()
+      .getByRole("article", { name: `Ended, 2 plan items open · ${left}` })
+      .waitFor();
     await window.screenshot("asking-14 an end with work left");
   });
 });
