@@ -62,7 +62,11 @@ impl TestDaemon {
             fs::write(path, text).unwrap();
         }
         let model = ModelServer::start([]).await;
-        settings["model"] = model.settings(wire);
+        let mut of_model = model.settings(wire);
+        if let Some(name) = settings.as_object_mut().unwrap().remove("model.name") {
+            of_model["name"] = name;
+        }
+        settings["model"] = of_model;
         let state = tempfile::tempdir().unwrap();
         Self::start(folder, state, model, settings).await
     }

@@ -50,7 +50,7 @@ pub fn translate(
     tools: &[OfferedTool],
 ) -> Option<Vec<Translated>> {
     let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
-    let calls = patch_in(bare_name(name), arguments).and_then(patch::translate);
+    let calls = patch_in(bare_name(name), arguments).and_then(|patch| patch::translate(patch).ok());
     match calls.filter(|calls| calls.iter().all(|(tool, _)| is_offered(tool))) {
         Some(calls) => {
             let translated = |(tool, arguments): (&str, _)| Translated {
@@ -129,9 +129,6 @@ pub fn similar_text(name: &str, tools: &[OfferedTool]) -> String {
     let plain = plain(bare_name(name));
     if plain.contains("notebook") {
         return "A notebook is a JSON file: change a cell's lines in it with edit_file.".to_owned();
-    }
-    if plain.contains("patch") {
-        return patch::USE_INSTEAD.to_owned();
     }
     if plain.contains("image") || plain.contains("screenshot") {
         return "No tool shows images; the person can attach one to a message.".to_owned();

@@ -19,7 +19,8 @@ pub enum Occurrences<'a> {
     One,
     All,
     /// Whole lines, by their place in a patch: the first ones below these lines, which the file has in this order, or
-    /// the last ones. Nothing in place of the last lines is an addition to the file. Where the lines are not in the file, as [`Self::One`].
+    /// the last ones. Nothing in place of the last lines is an addition to the file. Without such lines, or where the file
+    /// does not have them, the old lines must occur exactly once.
     Below {
         lines: &'a [String],
         at_end: bool,
@@ -81,12 +82,24 @@ pub fn replace(
     new: &str,
     occurrences: Occurrences<'_>,
 ) -> Result<Replaced, EditError> {
-    if let (Occurrences::Below { at_end: true, .. }, "") = (occurrences, old) {
-        let is_open = text.ends_with(|last| last != '\n') || new.ends_with('\n');
-        let new = if is_open { new.to_owned() } else { format!("{new}\n") };
-        let text = insert(text, to_lf(text).split_inclusive('\n').count(), &new)?;
-        return Ok(Replaced { text, count: 1, loose: false });
+    if let Occurrences::Below { at_end, .. } = occurrences {
+        return place::with_last_break(text, |text| {
+            if !(at_end && old.is_empty()) {
+                return replace_found(text, old, new, occurrences);
+            }
+            let text = insert(text, to_lf(text).split_inclusive('\n').count(), new)?;
+            Ok(Replaced { text, count: 1, loose: false })
+        });
     }
+    replace_found(text, old, new, occurrences)
+}
+
+fn replace_found(
+    text: &str,
+    old: &str,
+    new: &str,
+    occurrences: Occurrences<'_>,
+) -> Result<Replaced, EditError> {
     let old = to_lf(old);
     let new = of_model(new);
     if old.is_empty() {
@@ -96,27 +109,17 @@ pub fn replace(
         return Err(EditError::Same);
     }
     let file = to_lf(text);
-    let (occurrences, from) = match occurrences {
-        Occurrences::Below { lines, .. } => match place::below(&file, lines) {
-            Some(from) => (occurrences, from),
-            None => (Occurrences::One, 0),
-        },
-        Occurrences::One | Occurrences::All => (occurrences, 0),
-    };
+    let mut from = 0;
     let found: Vec<usize> = match occurrences {
-        Occurrences::Below { at_end, .. } => {
-            let mut places = place::of_lines(&file, from, &old);
-            if at_end { places.last() } else { places.next() }.into_iter().collect()
-        }
-        Occurrences::One => {
-            let mut all = overlapping(&file, &old);
-            let starts: Vec<usize> = all.by_ref().take(MAX_LISTED).collect();
-            if starts.len() > 1 {
-                let lines = starts.iter().map(|&at| line_of(&file, at)).collect();
-                return Err(EditError::Ambiguous { count: starts.len() + all.count(), lines });
+        Occurrences::Below { lines, at_end } => match place::below(&file, lines) {
+            Some(below) if at_end || !lines.is_empty() => {
+                from = below;
+                let mut places = place::of_lines(&file, from, &old);
+                if at_end { places.last() } else { places.next() }.into_iter().collect()
             }
-            starts
-        }
+            Some(_) | None => the_one(&file, place::of_lines(&file, 0, &old))?,
+        },
+        Occurrences::One => the_one(&file, overlapping(&file, &old))?,
         Occurrences::All => file.match_indices(&*old).map(|(at, _)| at).collect(),
     };
     if let (Occurrences::One | Occurrences::Below { .. }, []) = (occurrences, found.as_slice())
@@ -131,6 +134,16 @@ pub fn replace(
     }
     let edits: Vec<_> = found.iter().map(|&at| (at..at + old.len(), new.as_str())).collect();
     Ok(Replaced { text: kept::replace(text, &file, &edits), count: edits.len(), loose: false })
+}
+
+/// Returns the place of the only occurrence, or none.
+fn the_one(file: &str, mut all: impl Iterator<Item = usize>) -> Result<Vec<usize>, EditError> {
+    let starts: Vec<usize> = all.by_ref().take(MAX_LISTED).collect();
+    if starts.len() > 1 {
+        let lines = starts.iter().map(|&at| line_of(file, at)).collect();
+        return Err(EditError::Ambiguous { count: starts.len() + all.count(), lines });
+    }
+    Ok(starts)
 }
 
 /// Inserts lines after a line, counted from 1; 0 is the start of the file.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use cairn_protocol::{EndReason, MessageRole, Notice};
-use cairn_tests::model_server::{Reply, Wire, assert_append_only};
+use cairn_tests::model_server::{Recorded, Reply, Wire, assert_append_only};
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -125,7 +125,9 @@ async fn thinking_between_tags_is_shown_as_thinking_and_not_sent_back() {
 /// Patches of models of the Codex family, as a call and as a command.
 #[tokio::test]
 async fn a_patch_of_one_file_is_proposed() {
-    let update = |body: &str| format!("*** Begin Patch\n*** Update File: f\n{body}\n*** End Patch");
+    // Blanks around the marks do no harm.
+    let update =
+        |body: &str| format!("*** Begin Patch \n  *** Update File: f\n{body}\n *** End Patch");
     let twice = "def first():\n    a = 1\n\n\ndef second():\n    a = 1\n";
     let rows = [
         (
@@ -139,6 +141,11 @@ async fn a_patch_of_one_file_is_proposed() {
             twice.replace("second():\n    a = 1\n", "second():\n    a = 2\n# end\n"),
         ),
         ("hello\nworld", "@@\n hello\n world\n+more", "hello\nworld\nmore".to_owned()),
+        ("one\ntwo\nthree\n", "@@\n-two", "one\nthree\n".to_owned()),
+        ("one\ntwo\n", "@@\n-two\n+", "one\n\n".to_owned()),
+        ("foobar\nfoo\n", "@@\n-foo\n+x", "foobar\nx\n".to_owned()),
+        ("one\r\ntwo", "@@\n-two\n+2\n+3", "one\r\n2\r\n3".to_owned()),
+        ("naïve café\n", "@@\n-naïve café\n+naïve café ✅", "naïve café ✅\n".to_owned()),
         ("y\nfoo\nx\nfoo\n", "@@\n foo\n+z\n*** End of File", "y\nfoo\nx\nfoo\nz\n".to_owned()),
     ];
     for (before, body, after) in rows {
@@ -210,7 +217,7 @@ async fn a_patch_ends_at_its_first_fault() {
     expect!["1	h"].assert_eq(&result(requests.last().unwrap(), "c1/2"));
 }
 
-/// A patch that is none of Cairn's calls is answered with the form to use.
+/// A patch of another form is answered with its fault and the form.
 #[tokio::test]
 async fn an_unknown_patch_is_told_the_form() {
     let test = TestDaemon::open(Wire::OpenAi, &[("f", "a\n")]).await;
@@ -221,6 +228,87 @@ async fn an_unknown_patch_is_told_the_form() {
     let requests = test.finish().await;
     for id in ["c1", "c2"] {
         let told = result(requests.last().unwrap(), id);
-        assert!(told.contains("edit_file, one call for each file: {\"path\""), "{told}");
+        assert!(told.contains("line 2, `*** Copy File: f`, begins no file"), "{told}");
+        assert!(told.contains("*** Begin Patch\n*** Update File: src/shop.py"), "{told}");
     }
+}
+
+/// Names of the tools in a request.
+fn offered(request: &Recorded) -> Vec<String> {
+    let body = request.json();
+    let tools = body["tools"].as_array().unwrap().iter();
+    let named = |tool: &Value| {
+        let name = tool.pointer("/function/name").unwrap_or(&tool["name"]);
+        name.as_str().unwrap().to_owned()
+    };
+    tools.map(named).collect()
+}
+
+/// Models that were trained with patches are offered them; all others, the tools for edits.
+#[tokio::test]
+async fn patches_are_offered_to_the_models_that_know_them() {
+    let by_edits = ["edit_file", "write_file", "delete_file", "move_file"];
+    for (wire, name, patches) in [
+        (Wire::Responses, "gpt-5.6", true),
+        (Wire::OpenAi, "openai/gpt-oss-120b", true),
+        (Wire::OpenAi, "gpt-4o", false),
+        (Wire::Anthropic, "claude-opus-5", false),
+    ] {
+        let settings = json!({ "model.name": name });
+        let test = TestDaemon::with(wire, &[("f", "a\n")], settings).await;
+        let patch = "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Patch";
+        let part = json!({ "description": "Part", "prompt": "Do a part." });
+        let replies = [
+            call("c1", "apply_patch", json!({ "input": patch })),
+            call("c2", "task", part),
+            say("Part done."),
+            say("Done."),
+        ];
+        test.play(replies).await;
+        assert_eq!(test.editor.text(&test.uri("f")), "b\n", "{name}");
+        let requests = test.finish().await;
+        // The third is that of the subagent.
+        for request in [&requests[0], &requests[2]] {
+            let offered = offered(request);
+            assert_eq!(offered.contains(&"apply_patch".to_owned()), patches, "{name}: {offered:?}");
+            for tool in by_edits {
+                let has = offered.iter().any(|name| name == tool);
+                assert_eq!(has, !patches, "{name}: {offered:?}");
+            }
+        }
+        assert_append_only(&[requests[0].clone(), requests[1].clone()]);
+    }
+}
+
+/// Patches that nobody should send: bounded, answered, and nothing is half done.
+#[tokio::test]
+async fn hostile_patches_are_answered() {
+    let text: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
+    let hunks = |mark: &str| -> String {
+        (0..10_000).map(|n| format!("@@\n-line {n}\n+{mark}{n}\n")).collect()
+    };
+    let patch = |body: &str| format!("*** Begin Patch\n{body}*** End Patch");
+    let rows = [
+        (
+            patch(&format!("*** Update File: big\n{}", hunks("new "))),
+            "has 10000 edits; it may have at most 100",
+        ),
+        (patch("*** Update File: big\n@@\n-line\n+x\n"), "`old_text` is not in the file"),
+        (patch("*** Update File: twice\n@@\n-a\n+x\n"), "2 times"),
+        (patch("*** Update File: ../x\n@@\n-a\n+x\n"), "outside the workspace"),
+        (patch("*** Add File: /etc/x\n+x\n"), "outside the workspace"),
+        (patch(&"*** Delete File: twice\n".repeat(101)), "more than 100 files"),
+        (patch(""), "it has no file"),
+        ("*** Begin Patch\n".repeat(10_000), "begins no file"),
+    ];
+    let test = TestDaemon::open(Wire::OpenAi, &[("big", &text), ("twice", "a\na\n")]).await;
+    for (patch, told) in rows {
+        let made = call("c1", "apply_patch", json!({ "input": patch }));
+        let end = test.play([made, say("I see.")]).await;
+        assert_eq!(end.reason, EndReason::Completed);
+        let result = result(test.model.requests().last().unwrap(), "c1");
+        assert!(result.contains(told), "{told}: {result}");
+        assert!(result.len() < 20_000, "{told}: {}", result.len());
+    }
+    test.finish().await;
 }

@@ -1,6 +1,23 @@
 //! Place of a hunk of a patch: below lines that stand behind `@@`, or at the end of the file.
 
-use super::overlapping;
+use super::{EditError, Replaced, overlapping};
+
+/// Performs a change of whole lines on a text whose last line has no line break as if it had one.
+pub(super) fn with_last_break(
+    text: &str,
+    change: impl FnOnce(&str) -> Result<Replaced, EditError>,
+) -> Result<Replaced, EditError> {
+    if text.is_empty() || text.ends_with('\n') {
+        return change(text);
+    }
+    let is_crlf = text.rsplit_once('\n').is_some_and(|(before, _)| before.ends_with('\r'));
+    let line_break = if is_crlf { "\r\n" } else { "\n" };
+    let mut replaced = change(&format!("{text}{line_break}"))?;
+    if let Some(kept) = replaced.text.strip_suffix('\n') {
+        replaced.text.truncate(kept.strip_suffix('\r').unwrap_or(kept).len());
+    }
+    Ok(replaced)
+}
 
 /// Place below these lines, of which each is below the one before; blanks around them do not matter.
 pub(super) fn below(text: &str, lines: &[String]) -> Option<usize> {
@@ -37,33 +54,35 @@ mod tests {
     #[test]
     fn a_passage_is_found_by_its_place_in_a_patch() {
         let file = "xfoo|class A:|  foo|  bar|class B:|  foo|foo|end|";
-        let ambiguous = "`old_text` is in the file 4 times (at lines 1, 3, 6, 7). Add surrounding lines until it is unique, or set `replace_all`.";
-        let table: [(&[&str], bool, &str, &str, &str); 6] = [
-            (
-                &["class B:"],
-                false,
-                "  foo",
-                "  b",
-                "xfoo|class A:|  foo|  bar|class B:|  b|foo|end|",
-            ),
-            (
-                &["class A:", "bar"],
-                false,
-                "foo",
-                "c",
-                "xfoo|class A:|  foo|  bar|class B:|  foo|c|end|",
-            ),
-            (&[], true, "foo", "d", "xfoo|class A:|  foo|  bar|class B:|  foo|d|end|"),
-            (&[], true, "", "last", "xfoo|class A:|  foo|  bar|class B:|  foo|foo|end|last|"),
-            (&["class C:"], false, "bar", "e", "xfoo|class A:|  foo|  e|class B:|  foo|foo|end|"),
-            (&["class C:"], false, "foo", "e", ambiguous),
+        let ambiguous = "`old_text` is in the file 2 times (at lines 3, 6). Add surrounding lines until it is unique, or set `replace_all`.";
+        let (a, b, c, bar): (&[_], &[_], &[_], &[_]) =
+            (&["class A:"], &["class B:"], &["class C:"], &["class A:", "bar"]);
+        let table: [(&[&str], bool, &str, &str, &str); 10] = [
+            (b, false, "  foo|", "  b|", "xfoo|class A:|  foo|  bar|class B:|  b|foo|end|"),
+            (bar, false, "foo|", "c|", "xfoo|class A:|  foo|  bar|class B:|  foo|c|end|"),
+            (&[], true, "  foo|", "d|", "xfoo|class A:|  foo|  bar|class B:|d|foo|end|"),
+            (&[], true, "", "last|", "xfoo|class A:|  foo|  bar|class B:|  foo|foo|end|last|"),
+            (a, false, "  foo|  bar|", "", "xfoo|class A:|class B:|  foo|foo|end|"),
+            // The lines above are not in the file.
+            (c, false, "  bar|", "e|", "xfoo|class A:|  foo|e|class B:|  foo|foo|end|"),
+            // A line, and no part of a longer one.
+            (&[], false, "foo|", "e|", "xfoo|class A:|  foo|  bar|class B:|  foo|e|end|"),
+            (&[], false, "foo|end|", "", "xfoo|class A:|  foo|  bar|class B:|  foo|"),
+            (&[], false, "end|", "|", "xfoo|class A:|  foo|  bar|class B:|  foo|foo||"),
+            (&[], false, "  foo|", "e|", ambiguous),
         ];
         for (lines, at_end, old, new, expected) in table {
             let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
             let place = Occurrences::Below { lines: &lines, at_end };
-            let got = replace(&file.replace('|', "\n"), old, new, place);
-            let got = got.map_or_else(|error| error.to_string(), |got| got.text);
-            assert_eq!(got.replace('\n', "|"), expected, "{lines:?} {old}");
+            // The same in a file whose last line has no line break.
+            for (text, last) in [(file, ""), (file.trim_end_matches('|'), "|")] {
+                let lf = |text: &str| text.replace('|', "\n");
+                let got = match replace(&lf(text), &lf(old), &lf(new), place) {
+                    Ok(got) => got.text.replace('\n', "|") + last,
+                    Err(error) => error.to_string(),
+                };
+                assert_eq!(got, expected, "{lines:?} {old}");
+            }
         }
     }
 }

@@ -308,10 +308,8 @@ pub(super) fn answer_without_running(call: &ToolCall, settings: &TurnSettings) -
     if let Some(form) = plan_form(&call.name, settings) {
         return Answer::Todo(form, arguments.clone());
     }
-    let command = arguments.get("command").and_then(serde_json::Value::as_str);
-    if command.is_some_and(call_forms::patch::is_command) {
-        let instead = call_forms::patch::USE_INSTEAD;
-        return Answer::Wrong(format!("There is no program apply_patch. {instead}"));
+    if let Some(text) = call_forms::patch::refusal(&call.name, arguments) {
+        return Answer::Wrong(text);
     }
     if settings.tools.iter().any(|tool| tool.name == call.name) {
         return Answer::Run;

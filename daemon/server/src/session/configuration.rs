@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cairn_core::{
+    call_forms,
     model::{Failure, FailureKind, ToolSpec},
     plan::Dialect,
     policy::trust,
@@ -190,6 +191,20 @@ impl Configuration {
             tools: self.tools_of(dialect).iter().map(|(spec, _)| spec.into()).collect(),
             plans_only: false,
         }
+    }
+
+    /// Definitions of these tools for a model, and of the planning tool that the machine runs.
+    pub(super) fn specs(&self, model: &str, dialect: Dialect, tools: &ToolBox) -> Vec<ToolSpec> {
+        let of_plan = match dialect {
+            Dialect::List(list) => Some(list.spec()),
+            Dialect::Tasks => None,
+        };
+        let mut specs: Vec<ToolSpec> =
+            of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
+        if call_forms::patch::is_usual_for(model) {
+            call_forms::patch::offer(&mut specs);
+        }
+        specs
     }
 
     /// Tools of a turn with this planning dialect.

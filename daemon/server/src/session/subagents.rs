@@ -116,12 +116,7 @@ impl Sessions {
         let tools: ToolBox =
             self.config.tools.iter().filter(|(spec, _)| tools.have(&spec.name)).cloned().collect();
         let settings = self.subagent_settings(&tools, subagent.max_rounds);
-        let of_plan = match settings.dialect {
-            Dialect::List(list) => Some(list.spec()),
-            Dialect::Tasks => None,
-        };
-        let specs: Vec<_> =
-            of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
+        let specs = self.config.specs(&self.config.choice.info.name, settings.dialect, &tools);
         let mut surroundings = parent.surroundings.clone();
         settings.dialect.tool_in_words().clone_into(&mut surroundings.plan_tool);
         let reads_only = tools.iter().all(|(spec, _)| SubagentTools::Read.have(&spec.name));
@@ -167,7 +162,9 @@ impl Sessions {
         if settings.dialect == Dialect::Tasks {
             // Only sessions of the user have a task graph.
             settings.dialect = Dialect::for_model(model);
+            let end = settings.reminders.end;
             settings.reminders = self.config.settings.reminders.in_words_of(settings.dialect);
+            settings.reminders.end = end;
         }
         settings.reminders.initial = false;
         settings.max_rounds = max_rounds;

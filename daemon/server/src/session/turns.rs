@@ -5,8 +5,6 @@ use std::{sync::Arc, time::Instant};
 use cairn_core::{
     conversation::Attached,
     ids::{SessionId, TurnId},
-    model::ToolSpec,
-    plan::Dialect,
     policy::trust,
     prompt::{self, InView, SelectedText, Surroundings},
     turn::{self, Input, Session},
@@ -171,12 +169,7 @@ impl Sessions {
         let model = if demo { DEMO } else { &self.config.choice.info.name };
         let mut turn_settings = self.config.turn_settings(model);
         let tools = self.config.tools_of(turn_settings.dialect);
-        let of_plan = match turn_settings.dialect {
-            Dialect::List(list) => Some(list.spec()),
-            Dialect::Tasks => None,
-        };
-        let specs: Vec<ToolSpec> =
-            of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
+        let specs = self.config.specs(model, turn_settings.dialect, &tools);
         let (provider, generation): (Arc<dyn Provider>, u32) = if demo {
             (Arc::new(ReplayProvider::demo()), DEMO_GENERATION)
         } else {

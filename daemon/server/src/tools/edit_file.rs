@@ -122,9 +122,8 @@ fn read_edit(arguments: &mut ArgumentReader) -> Edit {
     let old = arguments.string("old_text");
     let new = arguments.string("new_text");
     let all = arguments.optional_bool("replace_all").unwrap_or(false);
-    let lines = arguments.optional_strings("after").unwrap_or_default();
     let at_end = arguments.optional_bool("at_end").unwrap_or(false);
-    let below = (at_end || !lines.is_empty()).then_some(Below { lines, at_end });
+    let below = arguments.optional_strings("after").map(|lines| Below { lines, at_end });
     Edit::Replace { old, new, all, below }
 }
 
