@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cairn_core::plan::{ListDialect, Plan, Status, TodoItem, apply_call};
+use cairn_core::plan::{ListDialect, Plan, Status, TodoItem, apply_call, dialect::Teaching};
 use serde_json::{Map, Value, json};
 
 use super::{bytes::Bytes, tasks};
@@ -162,7 +162,7 @@ fn check_faults(dialect: ListDialect, arguments: &Value, said: &str) {
 
 /// Most often as the dialect wants it.
 fn arguments(dialect: ListDialect, choices: &mut Bytes<'_>) -> Value {
-    let schema = dialect.spec().schema;
+    let schema = dialect.spec(Teaching::Rules).schema;
     let list = schema["required"][0].as_str().unwrap().to_owned();
     let item = &schema["properties"][&list]["items"]["properties"];
     let content =

@@ -87,6 +87,41 @@ impl PlanForm {
 #[error("{0:?} is not a plan dialect")]
 pub struct UnknownDialect(pub String);
 
+/// Extent of the planning tool's description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Teaching {
+    Rules,
+    /// Rules and examples.
+    Examples,
+}
+
+/// Beginnings of the names of models that need no examples. Others may be small.
+const STRONG: [&str; 12] = [
+    "claude",
+    "gpt-4.1",
+    "gpt-5",
+    "codex",
+    "o3",
+    "o4",
+    "gemini-2.5",
+    "gemini-3",
+    "grok-4",
+    "deepseek",
+    "kimi",
+    "glm-",
+];
+
+impl Teaching {
+    pub fn for_model(model_name: &str) -> Self {
+        let path = model_name.to_ascii_lowercase();
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        match STRONG.iter().any(|strong| name.starts_with(strong)) {
+            true => Self::Rules,
+            false => Self::Examples,
+        }
+    }
+}
+
 impl Dialect {
     pub fn all() -> impl Iterator<Item = Dialect> {
         ListDialect::ALL.into_iter().map(Dialect::List).chain([Dialect::Tasks])
@@ -150,10 +185,10 @@ impl ListDialect {
         self.entry().tool
     }
 
-    pub fn spec(self) -> ToolSpec {
+    pub fn spec(self, teaching: Teaching) -> ToolSpec {
         ToolSpec {
             name: self.tool_name().to_owned(),
-            description: guide::description(self.entry()),
+            description: guide::description(self.entry(), teaching),
             schema: self.schema(),
             // The newest list counts, so the order of two calls matters.
             parallel: false,

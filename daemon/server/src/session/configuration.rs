@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairn_core::{
     call_forms,
     model::{Failure, FailureKind, ToolSpec},
-    plan::Dialect,
+    plan::{Dialect, dialect::Teaching},
     policy::trust,
     prompt::Audience,
     turn,
@@ -196,7 +196,7 @@ impl Configuration {
     /// Definitions of these tools for a model, and of the planning tool that the machine runs.
     pub(super) fn specs(&self, model: &str, dialect: Dialect, tools: &ToolBox) -> Vec<ToolSpec> {
         let of_plan = match dialect {
-            Dialect::List(list) => Some(list.spec()),
+            Dialect::List(list) => Some(list.spec(Teaching::for_model(model))),
             Dialect::Tasks => None,
         };
         let mut specs: Vec<ToolSpec> =

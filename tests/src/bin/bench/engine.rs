@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cairn_core::context;
 use cairn_tests::model_server::{Reply, Wire};
 use serde_json::json;
 use tempfile::TempDir;
@@ -106,6 +107,32 @@ pub(crate) fn plan(table: &mut Table) {
     }
 }
 
+/// Models of the families that get requests of their own, and the API that they are asked by.
+const FAMILIES: [(&str, Wire); 5] = [
+    ("claude-opus-5", Wire::Anthropic),
+    ("gpt-5.6", Wire::Responses),
+    ("gpt-4o", Wire::OpenAi),
+    ("gemini-3-pro", Wire::OpenAi),
+    ("qwen3-coder:30b", Wire::OpenAi),
+];
+
+/// Size of a conversation's first request: the instructions, the tools and a short task.
+pub(crate) fn first_request(table: &mut Table) {
+    for (model, wire) in FAMILIES {
+        let mut fixture = Fixture::with(wire, model, "auto");
+        fixture.run_task();
+        let body = fixture.server.receive().body;
+        let tokens = context::text_tokens(&String::from_utf8_lossy(&body));
+        table.row(
+            &format!("first request of {model}, in tokens"),
+            Unit::Count,
+            None,
+            vec![tokens as f64],
+        );
+        fixture.end_turn();
+    }
+}
+
 pub(crate) fn rounds(table: &mut Table) {
     for wire in WIRES {
         rounds_in(wire, table);
@@ -198,6 +225,10 @@ struct Fixture {
 
 impl Fixture {
     fn new(wire: Wire) -> Self {
+        Self::with(wire, "scripted", "todo-write")
+    }
+
+    fn with(wire: Wire, name: &str, dialect: &str) -> Self {
         let folder = TempDir::new().expect("a folder");
         write_files(folder.path());
         let server = ModelServer::start();
@@ -212,10 +243,10 @@ impl Fixture {
                 "provider": provider,
                 "api": api,
                 "baseUrl": format!("http://{}", server.address),
-                "name": "scripted",
+                "name": name,
                 "contextTokens": WINDOW,
             },
-            "plan": { "dialect": "todo-write" },
+            "plan": { "dialect": dialect, "endReminder": false },
             "limits": { "rounds": 10 * ROUNDS },
         });
         daemon.initialize(folder.path(), &settings);

@@ -22,10 +22,11 @@ use table::Table;
 
 type Measurement = fn(&mut Table);
 
-const MEASUREMENTS: [(&str, Measurement); 14] = [
+const MEASUREMENTS: [(&str, Measurement); 15] = [
     ("start", engine::start),
     ("floor", engine::floor),
     ("plan", engine::plan),
+    ("request", engine::first_request),
     ("rounds", engine::rounds),
     ("history", history::requests),
     ("journal", journal::journal),

@@ -28,6 +28,7 @@ pub(crate) struct Arrival {
     pub(crate) last_byte: Instant,
     /// Bytes of head and body.
     pub(crate) size: usize,
+    pub(crate) body: Vec<u8>,
 }
 
 impl ModelServer {
@@ -128,15 +129,20 @@ fn serve(mut stream: TcpStream, arrivals: &Sender<(TcpStream, Arrival)>) {
         }
         let last_byte = Instant::now();
         let (Some(first_byte), Ok(stream)) = (first_byte, stream.try_clone()) else { return };
-        if arrivals.send((stream, Arrival { first_byte, last_byte, size })).is_err() {
+        let body = buffer[head_size(&buffer[..size]).unwrap_or(0)..size].to_vec();
+        if arrivals.send((stream, Arrival { first_byte, last_byte, size, body })).is_err() {
             return;
         }
     }
 }
 
+fn head_size(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
+}
+
 /// Bytes of head and body, once the head has arrived.
 fn request_size(bytes: &[u8]) -> Option<usize> {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+    let end = head_size(bytes)?;
     let head = std::str::from_utf8(&bytes[..end]).ok()?.to_ascii_lowercase();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length:"))?;
     Some(end + length.trim().parse::<usize>().ok()?)

@@ -1,17 +1,21 @@
 //! Instructions for the model about the todo tool: how, when, and when not to use it.
 //!
-//! Examples teach better than rules, so there are as many of them. They name no field, so all
-//! dialects share them.
+//! Examples teach small models better than rules, so there are as many of them. Strong models know
+//! such lists and get the rules alone. The examples name no field, so all dialects share them.
 
-use super::table::DialectWords;
+use super::{Teaching, table::DialectWords};
 use crate::plan::rules::MAX_ITEMS;
 
-pub(super) fn description(entry: &DialectWords) -> String {
+pub(super) fn description(entry: &DialectWords, teaching: Teaching) -> String {
     let states: Vec<String> = entry.states.iter().map(|state| format!("`{state}`")).collect();
     let active_form = if entry.requires_active_form {
         ", its `activeForm` (the same step as it reads while you work on it)"
     } else {
         ""
+    };
+    let examples = match teaching {
+        Teaching::Rules => "",
+        Teaching::Examples => EXAMPLES,
     };
     format!(
         "Write down the plan for the task at hand and keep it true while you work. The user watches \
@@ -21,7 +25,7 @@ pub(super) fn description(entry: &DialectWords) -> String {
          it. Each item has its text in `{content}`{active_form} and a `status`: {states}. At most \
          {MAX_ITEMS} items, at most one of them in progress.\n\
          \n\
-         {GUIDE}",
+         {GUIDE}{examples}",
         list = entry.list,
         content = entry.content,
         states = states.join(", "),
@@ -47,7 +51,9 @@ const GUIDE: &str = "\
 in progress, or gets a new item for what is in the way.
 - Add what you discover on the way; take out what is no longer needed and say so.
 - Keep the texts of items you do not change, so that the user recognises them.
-- Name results, not activities: `Reject expired tokens in login`, not `Work on auth`.
+- Name results, not activities: `Reject expired tokens in login`, not `Work on auth`.";
+
+const EXAMPLES: &str = "
 
 # Examples: use it
 User: \"The export should get a date filter, in the form, the query and the CSV. Make sure the tests pass.\"

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, ListDialect};
+use super::{Dialect, ListDialect, Teaching};
 use crate::plan::{Plan, apply_call};
 
 /// Calls the tool on an empty plan and shows what the model reads.
@@ -396,7 +396,7 @@ fn the_schema_of_each_tool_agrees_with_its_parser() {
 
     // A call made by the schema alone is right.
     for dialect in ListDialect::ALL {
-        let spec = dialect.spec();
+        let spec = dialect.spec(Teaching::Rules);
         let list = dialect.list_field();
         let properties = &spec.schema["properties"][list]["items"]["properties"];
         let mut item = Map::new();
@@ -424,7 +424,7 @@ fn shape(dialect: ListDialect) -> String {
             });
         shown.collect::<Vec<_>>().join(", ")
     }
-    let spec = dialect.spec();
+    let spec = dialect.spec(Teaching::Rules);
     assert_eq!(spec.name, dialect.tool_name());
     assert!(!spec.parallel);
     let item = |schema: &Value| match schema["enum"].as_array() {
@@ -444,14 +444,14 @@ fn shape(dialect: ListDialect) -> String {
 #[test]
 fn the_description_uses_the_names_of_its_dialect() {
     for dialect in ListDialect::ALL {
-        let spec = dialect.spec();
+        let spec = dialect.spec(Teaching::Rules);
         let entry = dialect.entry();
         for word in [entry.list, entry.content].into_iter().chain(entry.states.iter().copied()) {
             assert!(spec.description.contains(&format!("`{word}`")), "{dialect}: {word}");
         }
         assert_eq!(spec.description.contains("`activeForm`"), dialect == ListDialect::TodoWrite);
     }
-    let description = ListDialect::UpdatePlan.spec().description;
+    let description = ListDialect::UpdatePlan.spec(Teaching::Examples).description;
     let (how, rest) = description.split_once("\n# When to use it\n").expect("a section");
     expect![[r#"
         Write down the plan for the task at hand and keep it true while you work. The user watches this list to see where you are.
@@ -460,6 +460,26 @@ fn the_description_uses_the_names_of_its_dialect() {
     "#]]
     .assert_eq(how);
     assert!(rest.contains("\n# Examples: do not use it\n"));
+    let rules = ListDialect::UpdatePlan.spec(Teaching::Rules).description;
+    assert!(description.starts_with(&rules) && !rules.contains("# Examples"), "{rules}");
+    assert!(2 * rules.len() < description.len() + 500, "{} of {}", rules.len(), description.len());
+}
+
+#[test]
+fn strong_models_get_the_rules_alone() {
+    for strong in [
+        "claude-sonnet-5-5",
+        "anthropic/claude-opus-5",
+        "gpt-5.6",
+        "o3",
+        "gemini-3-pro",
+        "deepseek-chat",
+    ] {
+        assert_eq!(Teaching::for_model(strong), Teaching::Rules, "{strong}");
+    }
+    for other in ["qwen3-coder:30b", "gpt-oss-20b", "gpt-4o-mini", "llama3.1", "scripted", ""] {
+        assert_eq!(Teaching::for_model(other), Teaching::Examples, "{other}");
+    }
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
