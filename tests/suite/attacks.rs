@@ -37,7 +37,7 @@ mod instructions;
 mod limits;
 mod paths;
 mod provider_streams;
-mod sandbox;
+pub(crate) mod sandbox;
 mod secrets;
 mod shell_policy;
 mod todo;

@@ -1,14 +1,23 @@
-//! Facts about a project for the start of a session: branch, top of the tree, and the ways to build and
-//! test it. A model otherwise spends its first calls on them.
+//! Facts about a project for the start of a session: branch, changes, top of the tree, the ways to build and
+//! test it, and versions. A model otherwise spends its first calls on them.
 //!
-//! Reads a few small files and two folders, each with a limit. Runs no program.
+//! Reads a few small files and two folders, each with a limit. Programs run in a sandbox without the network and
+//! without write access, because settings of a repository can name programs that Git starts.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
-use cairn_core::{prompt::instructions::is_generated, sanitize::one_line};
+use cairn_core::{policy::sandbox::Needs, prompt::instructions::is_generated, sanitize::one_line};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
-use crate::{small_file, workspace::Workspace};
+use crate::{
+    exec::{
+        CommandInput, CommandSpec, run,
+        sandbox::{SandboxConfig, SandboxRequest},
+    },
+    small_file,
+    workspace::Workspace,
+};
 
 /// Longest file that is read, in bytes.
 const MOST_BYTES: u64 = 256 * 1024;
@@ -25,6 +34,90 @@ pub(crate) fn facts(workspace: &Workspace) -> String {
     let Some(folder) = workspace.folders().first() else { return String::new() };
     let lines = [branch(folder), tree(folder), npm(folder), others(folder), make(folder)];
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// Longest time of the programs. What they did not say by then is left out.
+const PROGRAMS: Duration = Duration::from_secs(3);
+/// Changed files that are named.
+const MOST_CHANGED: usize = 10;
+/// Longest subject of a commit, in characters.
+const SUBJECT: usize = 100;
+
+/// Facts that programs know about the first folder of a workspace, a line each; empty without a sandbox.
+pub(crate) async fn programs_say(workspace: &Workspace, config: &SandboxConfig) -> String {
+    let Some(folder) = workspace.folders().first() else { return String::new() };
+    let command = questions(folder);
+    if command.is_empty() || config.backend().await.is_err() {
+        return String::new();
+    }
+    let request = SandboxRequest {
+        command: &command,
+        cwd: folder,
+        folders: workspace.folders(),
+        needs: Needs::default(),
+        read_only: true,
+        control: None,
+        settings: &config.settings,
+    };
+    let Ok(sandbox) = config.sandbox.prepare(request).await else { return String::new() };
+    let spec = CommandSpec {
+        command,
+        cwd: folder.clone(),
+        timeout: Some(PROGRAMS),
+        input: CommandInput::none(),
+        tap: None,
+        env: Vec::new(),
+        sandbox: Some(sandbox),
+    };
+    let outcome = run(spec, CancellationToken::new()).await;
+    outcome.map(|outcome| answers(&outcome.output.text()).join("\n")).unwrap_or_default()
+}
+
+/// Commands that ask Git and the programs of the project's build systems, one each line.
+fn questions(folder: &Path) -> String {
+    const VERSIONS: [(&str, &str); 5] = [
+        ("Cargo.toml", "cargo --version"),
+        ("package.json", "node --version | sed 's/^/node /'"),
+        ("pyproject.toml", "python3 --version"),
+        ("setup.py", "python3 --version"),
+        ("go.mod", "go version"),
+    ];
+    let mut lines = Vec::new();
+    if folder.join(".git").exists() {
+        lines.push("git log -1 --format='head %s'".to_owned());
+        let first =
+            format!("git status --porcelain | sed -n -e '1,{MOST_CHANGED}s/^/changed /p' -e '$='");
+        lines.push(format!("git status --porcelain >/dev/null && echo changes && {first}"));
+    }
+    for (file, version) in VERSIONS {
+        let line = format!("{version} | head -n 1 | sed 's/^/has /'");
+        if folder.join(file).is_file() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
+}
+
+/// Lines about the output of the commands.
+fn answers(output: &str) -> Vec<String> {
+    let after = |word| output.lines().filter_map(move |line: &str| line.strip_prefix(word));
+    let mut lines = Vec::new();
+    lines.extend(after("head ").next().map(|it| format!("Git HEAD: {}", one_line(it, SUBJECT))));
+    let changed: Vec<String> = after("changed ").map(shown).collect();
+    let count: Option<usize> = output.lines().find_map(|line| line.parse().ok());
+    if output.lines().any(|line| line == "changes") {
+        let more = count.unwrap_or_default().saturating_sub(changed.len());
+        lines.push(match (changed.as_slice(), more) {
+            ([], _) => "Uncommitted changes: none".to_owned(),
+            (_, 0) => format!("Uncommitted changes: {}", changed.join(", ")),
+            (_, more) => format!("Uncommitted changes: {} and {more} more", changed.join(", ")),
+        });
+    }
+    let versions: Vec<String> = after("has ").map(shown).collect();
+    if !versions.is_empty() {
+        lines.push(format!("Versions: {}", versions.join(", ")));
+    }
+    lines
 }
 
 /// Text of a file of the folder. A link could lead to a secret.
@@ -187,6 +280,33 @@ mod tests {
         let told = told(&files);
         assert!(told.chars().count() < 3_000, "{told}");
         assert!(told.contains("and 161 more"), "{told}");
+    }
+
+    #[test]
+    fn programs_are_asked_about_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(questions(folder.path()), "");
+        for name in ["Cargo.toml", "setup.py", "pyproject.toml"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        expect![[r#"
+            cargo --version | head -n 1 | sed 's/^/has /'
+            python3 --version | head -n 1 | sed 's/^/has /'"#]]
+        .assert_eq(&questions(folder.path()));
+    }
+
+    #[test]
+    fn what_programs_say_is_a_line_each() {
+        let said = |output: &str| answers(output).join("\n");
+        expect![[r#"
+            Git HEAD: Mend the cart
+            Uncommitted changes: M a.rs, ?? b and 40 more
+            Versions: cargo 1.94.0, node v24.1.0"#]]
+        .assert_eq(&said("head Mend the cart\nchanges\nchanged  M a.rs\nchanged ?? b\n42\nhas cargo 1.94.0\nhas node v24.1.0\n"));
+        assert_eq!(said("changes\n"), "Uncommitted changes: none");
+        assert_eq!(said(""), "");
+        let long = format!("head {}\nchanges\nchanged M {0}\n1\n", "x".repeat(5_000));
+        assert!(said(&long).chars().count() < 300, "{}", said(&long));
     }
 
     #[test]

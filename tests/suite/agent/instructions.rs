@@ -11,7 +11,7 @@ use cairn_tests::{
 };
 use serde_json::{Value, json};
 
-use crate::fixtures::*;
+use crate::{attacks::sandbox::git, fixtures::*};
 
 fn system(request: &Recorded) -> String {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
@@ -97,4 +97,50 @@ async fn a_session_without_instruction_files_mentions_none() {
     assert_eq!(notes(&test).iter().filter(|note| note.contains("Instructions")).count(), 0);
     let requests = test.finish().await;
     assert!(!system(&requests[0]).contains("Instructions of the project"));
+}
+
+/// The first prompt of a session in a repository with these commands of Git run in it.
+async fn prompt_in_repository(files: &[(&str, &str)], commands: &[&[&str]]) -> String {
+    let test = TestDaemon::open(Wire::Anthropic, files).await;
+    for command in commands {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"];
+        git(&test.path("."), &[&identity, *command].concat());
+    }
+    fs::write(test.path("a"), "two\n").unwrap();
+    test.play([say("Seen.")]).await;
+    system(&test.finish().await[0])
+}
+
+#[tokio::test]
+async fn a_session_starts_with_the_state_of_its_repository() {
+    let commit: [&[&str]; 3] =
+        [&["init", "-qb", "main"], &["add", "a"], &["commit", "-qm", "Mend the cart"]];
+    let prompt =
+        prompt_in_repository(&[("a", "one\n"), ("new", ""), ("Cargo.toml", "")], &commit).await;
+    for fact in [
+        "Git branch: main",
+        "Git HEAD: Mend the cart",
+        "Uncommitted changes: M a, ?? Cargo.toml, ?? new\n",
+        "Versions: cargo ",
+    ] {
+        assert!(prompt.contains(fact), "{fact}: {prompt}");
+    }
+}
+
+#[tokio::test]
+async fn an_odd_repository_is_described_as_far_as_it_goes() {
+    // No commit, and many new files.
+    let names: Vec<String> = (0..10_000).map(|n| format!("new/{n}/{}", "x".repeat(100))).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    files.push(("a", "one\n"));
+    let track: [&[&str]; 2] = [&["init", "-qb", "main"], &["add", "."]];
+    let prompt = prompt_in_repository(&files, &track).await;
+    assert!(prompt.contains("and 9991 more"), "{prompt}");
+    assert!(!prompt.contains("Git HEAD") && prompt.len() < 20_000, "{prompt}");
+    // A program of the repository that Git starts and that does not end.
+    let slow: [&[&str]; 2] =
+        [&["init", "-qb", "main"], &["config", "core.fsmonitor", "sleep 600; true"]];
+    let files = [("a", "one\n")];
+    let prompt = prompt_in_repository(&files, &slow).await;
+    assert!(prompt.contains("Git branch: main"), "{prompt}");
 }

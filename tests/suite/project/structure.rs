@@ -35,7 +35,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("hooks", &["exec", "ports"]),
     ("processes", &["clock", "exec"]),
     ("instructions", &["docs", "small_file", "store", "workspace"]),
-    ("orientation", &["small_file", "workspace"]),
+    ("orientation", &["exec", "small_file", "workspace"]),
     ("services", &["docs", "instructions", "ports", "processes", "workspace"]),
     (
         "tools",

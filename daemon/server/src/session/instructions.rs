@@ -41,8 +41,10 @@ impl Sessions {
         let sources = Arc::clone(&self.services.sources);
         let config = self.config.environment.config_dir.clone();
         let trusted = self.config.trusted;
+        let sandbox = self.sandbox_config();
         self.services.spawn(async move {
             let active = params.context.as_ref().and_then(|context| context.active_file.clone());
+            let asked = Arc::clone(&workspace);
             let found = tokio::task::spawn_blocking(move || {
                 if !new {
                     FoundAtStart::default()
@@ -56,7 +58,11 @@ impl Sessions {
                     FoundAtStart { instructions, ..FoundAtStart::default() }
                 }
             });
-            let found = found.await.unwrap_or_default();
+            let mut found = found.await.unwrap_or_default();
+            if new && trusted {
+                let said = orientation::programs_say(&asked, &sandbox).await;
+                found.project = format!("{}\n{said}", found.project).trim().to_owned();
+            }
             let attached = reader.read_in_background(params.attachments.clone()).await;
             mailbox.send(SessionEvent::InstructionsLoaded(Box::new(InstructionsLoaded {
                 params,
