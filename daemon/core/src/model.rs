@@ -5,6 +5,12 @@ use serde_json::Value;
 
 use crate::{conversation::AssistantMessage, ids::CallId};
 
+/// Name of a model in lower case, without a path before it (`openai/o3`).
+pub fn name_without_path(model_name: &str) -> String {
+    let name = model_name.rsplit('/').next().unwrap_or(model_name);
+    name.to_ascii_lowercase()
+}
+
 /// Definition of a tool for the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {

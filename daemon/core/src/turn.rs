@@ -248,7 +248,7 @@ impl Session {
         if std::mem::take(&mut self.interrupted) && self.plan.open_count() > 0 {
             let list = self.plan.render();
             self.notices
-                .push(format!("The last turn ended before its work was done. What is in progress was begun, and may be done in part:\n{list}"));
+                .push(format!("The last turn ended before its work was done. The step in progress was begun, and may be done in part:\n{list}"));
         }
         self.take_notices(&mut notes);
         if let Some(text) = self.reminders.initial(&self.settings.reminders) {

@@ -36,8 +36,8 @@ pub(crate) fn facts(workspace: &Workspace) -> String {
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// Longest time of the programs. What they did not say by then is left out.
-const PROGRAMS: Duration = Duration::from_secs(3);
+/// Longest time of the programs. Missing answers are left out.
+const PROGRAMS: Duration = Duration::from_secs(2);
 /// Changed files that are named.
 const MOST_CHANGED: usize = 10;
 /// Longest subject of a commit, in characters.

@@ -6,7 +6,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{model::ToolSpec, sanitize};
+use crate::{
+    model::{ToolSpec, name_without_path},
+    sanitize,
+};
 
 /// Names of the argument that holds the patch.
 const ARGUMENTS: [&str; 4] = ["input", "patch", "patchText", "patch_text"];
@@ -34,8 +37,7 @@ below a hunk places it at the end of the file.";
 
 /// Returns true for models that were trained to change files by patches of this form.
 pub fn is_usual_for(model: &str) -> bool {
-    let path = model.to_ascii_lowercase();
-    let name = path.rsplit('/').next().unwrap_or(&path);
+    let name = name_without_path(model);
     let begins = |beginnings: &[&str]| beginnings.iter().any(|it| name.starts_with(it));
     name.contains("codex")
         || begins(&["gpt-4.1", "o3", "o4"])
@@ -67,7 +69,8 @@ const REPLACED: [&str; 3] = ["write_file", "delete_file", "move_file"];
 /// Returns the text for the model about a call that was meant as a patch and was not translated.
 pub fn refusal(name: &str, arguments: &Value) -> Option<String> {
     let arguments = arguments.as_object()?;
-    let is_tool = super::plain(super::bare_name(name)).contains("patch");
+    let plain = super::plain(super::bare_name(name));
+    let is_tool = plain.contains("patch") && !plain.contains("dispatch");
     let command = arguments.get("command");
     if !is_tool && !command.and_then(Value::as_str).is_some_and(is_command) {
         return None;
@@ -128,7 +131,7 @@ const MAX_CALLS: usize = 100;
 /// Tool of Cairn and its arguments.
 type OwnCall = (&'static str, Map<String, Value>);
 
-/// Calls for a patch, at least one; or what is wrong with it.
+/// Returns at least one call for a patch, or the fault of the patch.
 pub(super) fn translate(patch: &str) -> Result<Vec<OwnCall>, String> {
     let lines = (1..).zip(patch.lines());
     let mut lines =
@@ -439,6 +442,7 @@ mod tests {
         ));
         assert_eq!(told("bash", json!({"command": "patch -p1 < a.patch"})), None);
         assert_eq!(told("read_file", json!({"path": "a.patch"})), None);
+        assert_eq!(told("dispatch_agent", json!({"prompt": "Look."})), None);
     }
 
     #[test]

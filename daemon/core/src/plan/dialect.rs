@@ -17,7 +17,10 @@ use serde_json::{Map, Value, json};
 pub(super) use self::table::status_of;
 use self::table::{DialectWords, Ids};
 use super::{Draft, Faults, Plan, graph::TaskTool, rules};
-use crate::{call_forms::plain, model::ToolSpec};
+use crate::{
+    call_forms::plain,
+    model::{ToolSpec, name_without_path},
+};
 
 /// Form of the planning tool that a model uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,8 +116,7 @@ const STRONG: [&str; 12] = [
 
 impl Teaching {
     pub fn for_model(model_name: &str) -> Self {
-        let path = model_name.to_ascii_lowercase();
-        let name = path.rsplit('/').next().unwrap_or(&path);
+        let name = name_without_path(model_name);
         match STRONG.iter().any(|strong| name.starts_with(strong)) {
             true => Self::Rules,
             false => Self::Examples,
@@ -133,12 +135,11 @@ impl Dialect {
     /// A path before the name (`openai/o3`) only matters for `copilot`.
     pub fn for_model(model_name: &str) -> Dialect {
         use Dialect::List;
-        let path = model_name.to_ascii_lowercase();
-        let name = path.rsplit('/').next().unwrap_or(&path);
+        let name = name_without_path(model_name);
         let has = |family: &str| name.contains(family);
         let is_o_series = (name.strip_prefix('o'))
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        if path.contains("copilot") {
+        if model_name.to_ascii_lowercase().contains("copilot") {
             List(ListDialect::ManageTodoList)
         } else if has("claude") {
             List(ListDialect::TodoWrite)

@@ -323,7 +323,7 @@ fn cancel_gives_every_call_a_result_and_later_events_have_no_effect() {
     assert_eq!(test.session.conversation(), before);
     // The next request says how things stand.
     test.say("go on").check(expect![[r#"
-        note Notice: The last turn ended before its work was done. What is in pro
+        note Notice: The last turn ended before its work was done. The step in pr
         call model
     "#]]);
 }

@@ -68,7 +68,7 @@ pub(super) fn restrict_superuser() -> anyhow::Result<bool> {
 const PID_LIMIT_PER_NAMESPACE: (u32, u32) = (6, 14);
 
 /// Since Linux 4.8 the filter sees a system call after a debugger changed it. Before, a debugger could
-/// make its program call what is forbidden.
+/// make its program perform forbidden calls.
 const FILTER_AFTER_DEBUGGER: (u32, u32) = (4, 8);
 
 fn kernel_is_since(version: (u32, u32)) -> bool {
