@@ -85,9 +85,9 @@ fn questions(folder: &Path) -> String {
     let mut lines = Vec::new();
     if folder.join(".git").exists() {
         lines.push("git log -1 --format='head %s'".to_owned());
-        let first =
-            format!("git status --porcelain | sed -n -e '1,{MOST_CHANGED}s/^/changed /p' -e '$='");
-        lines.push(format!("git status --porcelain >/dev/null && echo changes && {first}"));
+        lines.push(format!(
+            "if all=$(git status --porcelain); then echo changes; printf %s \"$all\" | sed -n -e '1,{MOST_CHANGED}s/^/changed /p' -e '$='; fi"
+        ));
     }
     for (file, version) in VERSIONS {
         let line = format!("{version} | head -n 1 | sed 's/^/has /'");
