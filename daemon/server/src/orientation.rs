@@ -58,6 +58,7 @@ pub(crate) async fn programs_say(workspace: &Workspace, config: &SandboxConfig) 
         read_only: true,
         control: None,
         settings: &config.settings,
+        session: None,
     };
     let Ok(sandbox) = config.sandbox.prepare(request).await else { return String::new() };
     let spec = CommandSpec {

@@ -125,6 +125,27 @@ async fn a_subagent_is_sent_its_prompt_only_and_returns_its_final_text() {
 }
 
 #[tokio::test]
+async fn a_subagent_reaches_the_server_that_its_parent_started() {
+    let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
+    (0..2).for_each(|_| test.editor.will_answer(allow()));
+    let server = json!({ "command": "python3 -m http.server 8000", "background": true });
+    let client = "until exec 3<>/dev/tcp/127.0.0.1/8000; do sleep 0.1; done 2>/dev/null; \
+        printf 'GET /a HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3";
+    test.play([
+        call("c1", "bash", server),
+        task("k1", "Fetch a", "What does the server say?"),
+        call("c2", "bash", json!({ "command": client })),
+        say("It says one."),
+        say("Done."),
+    ])
+    .await;
+    let requests = test.finish().await;
+    let of_subagent: Vec<Recorded> = requests.into_iter().filter(is_of_subagent).collect();
+    let told = result(&of_subagent[1], "c2");
+    assert!(told.contains("\none\n"), "{told}");
+}
+
+#[tokio::test]
 async fn a_subagent_has_its_own_limit_and_is_warned_before_its_last_answer() {
     let test = TestDaemon::open(Wire::Anthropic, &[("a", "one\n")]).await;
     let arguments = json!({ "description": "Look", "prompt": "What is in a?", "max_rounds": 2, "tools": "read" });

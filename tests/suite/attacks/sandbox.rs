@@ -31,6 +31,7 @@ mod everyday_commands;
 mod failures;
 mod grants;
 mod home;
+mod loopback;
 mod no_sandbox;
 mod termination;
 mod workspace_paths;
@@ -199,6 +200,18 @@ impl SandboxTest {
         self.ran(&turn).await
     }
 
+    /// Makes the agent call bash in one turn after the other of a new session. All questions are approved.
+    pub(crate) async fn turns<const N: usize>(&self, calls: [Value; N]) -> [Ran; N] {
+        let mut turn = self.start(json!({ "text": "Do it" }), &calls).await;
+        let mut all = vec![self.ran(&turn).await];
+        while all.len() < N {
+            let next = json!({ "text": "Go on", "sessionId": turn["sessionId"] });
+            turn = self.daemon.client.request("agent/runTask", next).await.unwrap();
+            all.push(self.ran(&turn).await);
+        }
+        all.try_into().unwrap()
+    }
+
     /// Result of the command of a turn.
     async fn ran(&self, turn: &Value) -> Ran {
         let over = |tool: &Value| {
@@ -229,13 +242,18 @@ impl SandboxTest {
 
     /// Makes the agent call bash in a new session.
     async fn call(&self, arguments: Value) -> Value {
-        let steps = json!([
-            { "calls": [{ "name": "bash", "arguments": arguments }] },
-            { "text": "Done." },
-        ]);
+        self.start(json!({ "text": "Do it" }), &[arguments]).await
+    }
+
+    /// Starts a turn of a new session, whose agent calls bash once in each turn.
+    async fn start(&self, task: Value, calls: &[Value]) -> Value {
+        let turn = |arguments: &Value| {
+            let call = json!({ "name": "bash", "arguments": arguments });
+            [json!({ "calls": [call] }), json!({ "text": "Done." })]
+        };
+        let steps: Vec<Value> = calls.iter().flat_map(turn).collect();
         fs::write(self.script(), json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
-        let client = &self.daemon.client;
-        client.request("agent/runTask", json!({ "text": "Do it" })).await.unwrap()
+        self.daemon.client.request("agent/runTask", task).await.unwrap()
     }
 
     /// Takes the next question to the user, who has answered it.

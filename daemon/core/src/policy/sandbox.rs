@@ -225,8 +225,16 @@ pub fn writable(mounts: &[Mount]) -> impl Iterator<Item = &Path> {
     })
 }
 
+/// Arguments for bubblewrap (or for Cairn's own launcher, which accepts the same) that run a program in new
+/// namespaces, with all files of the machine to read.
+pub fn isolated(program: impl IntoIterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    let arguments = ["--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1"];
+    let files = ["--ro-bind", "/", "/", "--chdir", "/", "--"];
+    arguments.into_iter().chain(files).map(OsString::from).chain(program)
+}
+
 /// Arguments for bubblewrap (or for Cairn's own launcher, which accepts the same) that run `command` in
-/// the sandbox.
+/// the sandbox. With `network` it has the network of the process that runs bubblewrap.
 pub fn arguments(
     mounts: &[Mount],
     network: bool,

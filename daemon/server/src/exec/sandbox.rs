@@ -29,9 +29,18 @@ mod git;
 #[cfg(unix)]
 mod home;
 #[cfg(target_os = "linux")]
+mod join_network;
+#[cfg(target_os = "linux")]
 mod landlock_seccomp;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod loopback;
+#[cfg(target_os = "macos")]
+#[path = "sandbox/loopback_none.rs"]
+mod loopback;
+#[cfg(unix)]
+mod loopbacks;
 #[cfg(target_os = "macos")]
 mod macos;
 #[cfg(windows)]

@@ -57,8 +57,8 @@ const BASH: Shell = Shell {
         behind with `&` is ended with it. A command that outlives timeout_ms goes on as a process, \
         as one started with `background` does at once. It runs in a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
         editors and agents (a new repository or file of this kind is moved away and the user is \
-        asked about it: make repositories for tests in /tmp), and has no network but its own \
-        loopback. The home folder in it is a private one with the user's toolchains and nothing \
+        asked about it: make repositories for tests in /tmp), and has no network but a \
+        loopback, which the commands of a session share. The home folder in it is a private one with the user's toolchains and nothing \
         else. To read, find or change files use the other tools.",
     grants: true,
 };
@@ -430,6 +430,7 @@ impl BashCall {
                 read_only,
                 control: watching.as_ref().map(Watching::control_files),
                 settings: &config.settings,
+                session: Some(&context.origin.session),
             };
             Some(config.sandbox.prepare(request).await.map_err(refused)?)
         } else {

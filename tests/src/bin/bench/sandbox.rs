@@ -92,6 +92,7 @@ async fn prepare(
         read_only: watch.is_none(),
         control: watching.as_ref().map(Watching::control_files),
         settings: &SandboxSettings::default(),
+        session: None,
     };
     let prepared = sandbox.prepare(request).await.expect("a sandbox");
     if let Some(watching) = &watching {

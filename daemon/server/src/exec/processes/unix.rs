@@ -13,7 +13,10 @@ use std::convert::Infallible;
 use std::{
     ffi::OsStr,
     io,
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::{
+        net::UnixStream,
+        process::{CommandExt, ExitStatusExt},
+    },
     process::{Child, Command, ExitStatus},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -161,10 +164,10 @@ enum Parent {
     Cairn,
     /// A guard, which is the leader. All processes of the command are its descendants.
     #[cfg(target_os = "linux")]
-    Guard { reports: io::PipeReader },
+    Guard { reports: UnixStream },
     /// The first process in a sandbox. The leader is the launcher.
     Sandbox {
-        reports: io::PipeReader,
+        reports: UnixStream,
         /// Keeps the temporary folder of the sandbox.
         _prepared: Arc<PreparedSandbox>,
     },
@@ -385,8 +388,8 @@ fn spawn_guarded(
     spec: &CommandSpec,
     mark: &str,
     output: &io::PipeWriter,
-) -> io::Result<(Child, io::PipeReader)> {
-    let (reports, report_writer) = exit_report::pipe()?;
+) -> io::Result<(Child, UnixStream)> {
+    let (reports, report_writer) = exit_report::channel()?;
     let mut command = command(OsStr::new(guard::PROGRAM), spec);
     command.args(guard::arguments(&spec.command));
     command.envs(environment::for_command(std::env::vars_os(), spec, mark));
@@ -401,9 +404,12 @@ fn spawn_in_sandbox(
     spec: &CommandSpec,
     mark: &str,
     output: io::PipeWriter,
-) -> io::Result<(Child, Option<io::PipeReader>)> {
+) -> io::Result<(Child, Option<UnixStream>)> {
     let (reports, report_writer) = if prepared.reports {
-        let (reports, report_writer) = exit_report::pipe()?;
+        let (reports, report_writer) = exit_report::channel()?;
+        if let Some(loopback) = prepared.loopback() {
+            loopback.send(&reports)?;
+        }
         (Some(reports), report_writer)
     } else {
         (None, output.try_clone()?.into())

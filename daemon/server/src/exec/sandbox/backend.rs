@@ -13,19 +13,18 @@ use cairn_core::policy::sandbox::{self as policy, MountSource, OwnPaths, Sandbox
 use tokio::{sync::OnceCell, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
-#[cfg(target_os = "linux")]
-use super::linux as system;
-#[cfg(target_os = "macos")]
-use super::macos as system;
 use super::{
     builder::{Builder, SandboxSpec},
     existing_paths,
     home::{copies::Copies, detect::Detector, paths::real_path_below},
+    loopback::Loopback,
+    loopbacks::Loopbacks,
     prepared::{Held, PreparedSandbox},
     private_folders::{PlaceKind, PrivateFolders, PrivatePlace},
     request::SandboxRequest,
     scan_scope::{HomeView, ScanScope},
     settings::{AllowedBackends, SandboxBackend},
+    system,
 };
 use crate::exec::{
     command::{CommandSpec, Exit},
@@ -49,6 +48,7 @@ pub struct Sandbox {
     private_folders: Mutex<Option<Arc<PrivateFolders>>>,
     detector: Arc<Detector>,
     copies: Arc<Copies>,
+    loopbacks: Arc<Loopbacks>,
 }
 
 impl Sandbox {
@@ -61,6 +61,7 @@ impl Sandbox {
             private_folders: Mutex::default(),
             detector: Arc::default(),
             copies: Arc::default(),
+            loopbacks: Arc::default(),
         }
     }
 
@@ -91,6 +92,9 @@ impl Sandbox {
         let mut own = self.own(&private_folders)?;
         let control = request.control.unwrap_or_default();
         let (detector, copies) = (Arc::clone(&self.detector), Arc::clone(&self.copies));
+        let shares = builder.shares_loopback && !needs.network;
+        let session = request.session.filter(|_| shares).cloned();
+        let loopbacks = Arc::clone(&self.loopbacks);
         let preparing = spawn_blocking(move || {
             let home = std::env::home_dir().filter(|home| home.is_absolute());
             let view = match &home {
@@ -121,7 +125,13 @@ impl Sandbox {
             // The real path: the private home folder has no mount at a link to a workspace.
             let cwd = cwd.canonicalize().unwrap_or(cwd);
             let spec = SandboxSpec { paths: &paths, own: &own, network: needs.network, cwd: &cwd };
-            let held = Held { folders: private_folders, _home: Some(home) };
+            let open = || Loopback::open(&builder, &own.program);
+            // Without one the command has a loopback of its own, or fails for the same reason.
+            let loopback = session.and_then(|session| {
+                let found = loopbacks.of(session, open);
+                found.inspect_err(|error| tracing::warn!("no shared loopback: {error}")).ok()
+            });
+            let held = Held { folders: private_folders, _home: Some(home), loopback };
             Ok(Arc::new(system::prepare(&builder, &spec, command, held)))
         });
         preparing.await.map_err(io::Error::other)?
@@ -170,18 +180,37 @@ impl Sandbox {
         Err(reasons.join("; "))
     }
 
+    /// Tries a backend, and whether its sandboxes can share a loopback.
+    async fn probe(&self, backend: SandboxBackend) -> Result<Builder, String> {
+        let program = self.program.clone().ok_or("Cairn's own program is unknown")?;
+        let builder = system::builder(backend, &program)?;
+        self.try_out(&builder, None).await?;
+        let opened = builder.clone();
+        let loopback = spawn_blocking(move || Loopback::open(&opened, &program)).await;
+        let shares = match loopback.map_err(io::Error::other).flatten() {
+            Ok(loopback) => self.try_out(&builder, Some(Arc::new(loopback))).await,
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(reason) = &shares {
+            tracing::info!("each command has its own loopback: {reason}");
+        }
+        Ok(Builder { shares_loopback: shares.is_ok(), ..builder })
+    }
+
     /// Builds a sandbox that differs from a real one only in its protected paths, and runs `true`
     /// in it.
-    async fn probe(&self, backend: SandboxBackend) -> Result<Builder, String> {
-        let program = self.program.as_deref().ok_or("Cairn's own program is unknown")?;
-        let builder = system::builder(backend, program)?;
+    async fn try_out(
+        &self,
+        builder: &Builder,
+        loopback: Option<Arc<Loopback>>,
+    ) -> Result<(), String> {
         let run = async {
             let private_folders = self.private_folders()?;
             let own = self.own(&private_folders)?;
             let (paths, root) = (SandboxPaths::default(), Path::new("/"));
             let spec = SandboxSpec { paths: &paths, own: &own, network: false, cwd: root };
-            let held = Held { folders: private_folders, _home: None };
-            let prepared = system::prepare(&builder, &spec, "true".into(), held);
+            let held = Held { folders: private_folders, _home: None, loopback };
+            let prepared = system::prepare(builder, &spec, "true".into(), held);
             let spec = CommandSpec {
                 command: "true".to_owned(),
                 cwd: root.to_owned(),
@@ -194,7 +223,7 @@ impl Sandbox {
             run(spec, CancellationToken::new()).await.map_err(io::Error::other)
         };
         match run.await {
-            Ok(outcome) if outcome.exit == Exit::Code(0) => Ok(builder),
+            Ok(outcome) if outcome.exit == Exit::Code(0) => Ok(()),
             Ok(outcome) => {
                 Err(format!("the sandbox started, but `true` failed in it: {:?}", outcome.exit))
             }

@@ -20,6 +20,8 @@ pub(super) struct Builder {
     pub(super) backend: SandboxBackend,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<OsString>,
+    /// Set if sandboxes can share a loopback here.
+    pub(super) shares_loopback: bool,
 }
 
 /// Input of a backend for one sandbox.

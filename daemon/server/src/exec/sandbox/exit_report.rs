@@ -6,10 +6,8 @@
 
 use std::{
     io::{self, Read},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::net::UnixStream},
 };
-
-use rustix::fs::OFlags;
 
 use crate::exec::command::Exit;
 
@@ -33,20 +31,19 @@ pub(in crate::exec) struct ExitReport {
 }
 
 /// Reads the report written so far. Never blocks.
-pub(in crate::exec) fn read(pipe: &io::PipeReader) -> ExitReport {
+pub(in crate::exec) fn read(channel: &UnixStream) -> ExitReport {
     let mut text = Vec::new();
-    let nonblocking = rustix::fs::fcntl_getfl(pipe)
-        .and_then(|old| rustix::fs::fcntl_setfl(pipe, old | OFlags::NONBLOCK));
-    if nonblocking.is_ok() {
-        // Ends with an error when the pipe is empty.
-        let _ = pipe.take(MAX_BYTES).read_to_end(&mut text);
+    if channel.set_nonblocking(true).is_ok() {
+        // Ends with an error when the channel is empty.
+        let _ = channel.take(MAX_BYTES).read_to_end(&mut text);
     }
     parse(&String::from_utf8_lossy(&text))
 }
 
-/// Creates a pipe: the end for [`read`], and the end for the launcher.
-pub(in crate::exec) fn pipe() -> io::Result<(io::PipeReader, OwnedFd)> {
-    let (reader, writer) = io::pipe()?;
+/// Creates a channel: the end for [`read`], and the end for the launcher. A pair of sockets, because a pipe carries
+/// no namespaces to the launcher.
+pub(in crate::exec) fn channel() -> io::Result<(UnixStream, OwnedFd)> {
+    let (reader, writer) = UnixStream::pair()?;
     Ok((reader, writer.into()))
 }
 
@@ -99,7 +96,7 @@ mod tests {
 
     #[test]
     fn read_returns_without_waiting_for_the_writer() {
-        let (reader, writer) = pipe().unwrap();
+        let (reader, writer) = channel().unwrap();
         std::fs::File::from(writer.try_clone().unwrap()).write_all(b"a").unwrap();
         assert_eq!(read(&reader).errors, "a");
         drop(writer);

@@ -10,6 +10,8 @@ use cairn_core::policy::sandbox::{self as policy, PROGRAM};
 
 use super::{
     builder::{Builder, SandboxSpec},
+    join_network::{self, JOINER},
+    loopback::OPENER,
     prepared::{Held, PreparedSandbox},
     sandbox_init,
     settings::SandboxBackend,
@@ -35,11 +37,12 @@ pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder
             let usual = PathBuf::from(BUBBLEWRAP);
             let program = if usual.exists() { Some(usual) } else { on_path("bwrap") };
             let program = program.ok_or("bubblewrap (bwrap) is not installed")?;
-            Ok(Builder { backend, program, arguments: Vec::new() })
+            Ok(Builder { backend, program, arguments: Vec::new(), shares_loopback: false })
         }
         SandboxBackend::Namespaces => {
             let arguments = vec![SUBCOMMAND.into(), LAUNCHER.into()];
-            Ok(Builder { backend, program: program.to_owned(), arguments })
+            let program = program.to_owned();
+            Ok(Builder { backend, program, arguments, shares_loopback: false })
         }
         SandboxBackend::Seatbelt => Err("this is not macOS".to_owned()),
     }
@@ -56,10 +59,15 @@ pub(super) fn prepare(
     let writable = policy::writable(&mounts).map(Path::to_owned).chain([devices]).collect();
     let job = sandbox_init::Job { writable, command };
     let init = [PROGRAM.into(), SUBCOMMAND.into(), INIT.into()].into_iter().chain(job.arguments());
-    let mut arguments = builder.arguments.clone();
-    arguments.extend(policy::arguments(&mounts, spec.network, spec.cwd, spec.own, init));
+    let (mut program, mut arguments) = (builder.program.clone(), builder.arguments.clone());
+    let joins = held.loopback.is_some();
+    if joins {
+        let launcher = std::mem::replace(&mut program, spec.own.program.clone());
+        arguments.splice(..0, [SUBCOMMAND.into(), JOINER.into(), launcher.into_os_string()]);
+    }
+    arguments.extend(policy::arguments(&mounts, spec.network || joins, spec.cwd, spec.own, init));
     PreparedSandbox {
-        program: builder.program.clone(),
+        program,
         arguments,
         temporary: "/tmp".into(),
         reports: true,
@@ -78,6 +86,8 @@ pub(super) fn run_subcommand(
         Some(INIT) => sandbox_init::run(arguments),
         Some(LAUNCHER) => userns_launcher::launch(arguments.collect()),
         Some(userns_launcher::MOUNTER) => userns_launcher::mount_and_exec(arguments.collect()),
+        Some(OPENER) => join_network::open(),
+        Some(JOINER) => join_network::join_and_exec(arguments.collect()),
         Some(guard::ROLE) => guard::run(arguments),
         Some(_) | None => anyhow::bail!("`cairn {SUBCOMMAND}` is internal to Cairn"),
     }

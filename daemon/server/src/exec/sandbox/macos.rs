@@ -27,7 +27,12 @@ pub(super) fn builder(backend: SandboxBackend, _program: &Path) -> Result<Builde
     if backend != SandboxBackend::Seatbelt || !Path::new(SANDBOX_EXEC).exists() {
         return Err(format!("{SANDBOX_EXEC} is missing"));
     }
-    Ok(Builder { backend, program: PathBuf::from(SANDBOX_EXEC), arguments: Vec::new() })
+    Ok(Builder {
+        backend,
+        program: PathBuf::from(SANDBOX_EXEC),
+        arguments: Vec::new(),
+        shares_loopback: false,
+    })
 }
 
 pub(super) fn prepare(

@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use super::private_folders::{PrivateFolders, PrivateHome};
+use super::{
+    loopback::Loopback,
+    private_folders::{PrivateFolders, PrivateHome},
+};
 
 /// Sandbox prepared for one command.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(super) struct Held {
     pub(super) folders: Arc<PrivateFolders>,
     /// `None` for the test of a backend.
     pub(super) _home: Option<Arc<PrivateHome>>,
+    /// Network of the session, which the command joins.
+    pub(super) loopback: Option<Arc<Loopback>>,
 }
 
 /// Equal if the same command runs with the same mounts.
@@ -45,6 +50,11 @@ impl PreparedSandbox {
     /// Path of the temporary folder in the daemon's file system, and inside the sandbox.
     pub fn temporary_folder(&self) -> (PathBuf, &Path) {
         (self.held.folders.temporary(), &self.temporary)
+    }
+
+    /// Network of the session, which the launcher waits for.
+    pub(in crate::exec) fn loopback(&self) -> Option<&Loopback> {
+        self.held.loopback.as_deref()
     }
 
     /// Variables that redirect caches of tools to the private temporary folder. They affect nothing

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use cairn_core::policy::sandbox::Needs;
+use cairn_core::{ids::SessionId, policy::sandbox::Needs};
 
 use super::{control_files::ControlFiles, settings::SandboxSettings};
 
@@ -21,6 +21,8 @@ pub struct SandboxRequest<'a> {
     /// Control files found before the command; `None` for a read-only command.
     pub control: Option<Arc<ControlFiles>>,
     pub settings: &'a SandboxSettings,
+    /// Session whose loopback the command shares with its other commands. `None`: the command has its own.
+    pub session: Option<&'a SessionId>,
 }
 
 /// Folders to watch while a command runs.

@@ -62,7 +62,7 @@ pub(super) fn hints(output: &str, needs: Needs, (home, cwd): (&str, &str)) -> Ve
         ),
         (
             !needs.network && !no_network && says(&REFUSED),
-            "Each command has a private loopback, so it does not reach servers that another command or the user started. Start the server in the same command, or call bash again with needs: [\"network\"]; the user is asked.",
+            "A command reaches the servers that run in the same session without needs: [\"network\"], and no other servers of the machine. Start the server with background: true, or, if it is the user's, call bash again with needs: [\"network\"]; the user is asked.",
         ),
         (
             git,

@@ -86,7 +86,7 @@ fn a_failure_without_a_grant_names_the_grant() {
         (
             "curl: (7) Failed to connect to localhost: Connection refused",
             needs(false, false),
-            "same command",
+            "background: true",
         ),
         ("curl: (7) Failed to connect to localhost: Connection refused", needs(true, false), ""),
         (

@@ -1,0 +1,96 @@
+//! Network that all commands of a session share. It has a loopback interface only, over which a command reaches
+//! a server that an earlier one started in the background.
+//!
+//! A short-lived process builds a user namespace, with the network namespace in it, and sends both to the daemon,
+//! which keeps them open. For a command, the daemon sends them to [`join_and_exec`](super::join_network::join_and_exec), which enters them before it
+//! executes the launcher of the sandbox.
+
+use std::{
+    ffi::OsString,
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use cairn_core::policy::sandbox::isolated;
+use rustix::{
+    cmsg_space,
+    net::{
+        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+        SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    },
+};
+
+use super::{builder::Builder, subcommand::SUBCOMMAND};
+
+/// Role of the process that builds the namespaces: the argument after [`SUBCOMMAND`].
+pub(super) const OPENER: &str = "open-network";
+
+/// Time limit for the process that builds the namespaces. It takes milliseconds, but the machine may be busy.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Namespaces of a session's network. They exist as long as they are open or a command runs in them.
+#[derive(Debug)]
+pub(in crate::exec) struct Loopback {
+    pub(super) user: OwnedFd,
+    pub(super) network: OwnedFd,
+}
+
+impl Loopback {
+    /// Builds the namespaces. Blocks for some milliseconds.
+    #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
+    pub(super) fn open(builder: &Builder, program: &Path) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(LIMIT))?;
+        let opener: [OsString; 3] = [program.into(), SUBCOMMAND.into(), OPENER.into()];
+        let mut command = Command::new(&builder.program);
+        command.args(&builder.arguments).args(isolated(opener)).env_clear().current_dir("/");
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        // Holds the other end of the socket.
+        drop(command);
+        let received = receive(&ours);
+        if received.is_err() {
+            let _ = child.kill();
+        }
+        let output = child.wait_with_output()?;
+        received.map_err(|error| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            io::Error::other(format!("{error}: {}", said.trim()))
+        })
+    }
+
+    /// Sends the namespaces to [`join_and_exec`](super::join_network::join_and_exec).
+    pub(in crate::exec) fn send(&self, to: &UnixStream) -> io::Result<()> {
+        let namespaces = [self.user.as_fd(), self.network.as_fd()];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !control.push(SendAncillaryMessage::ScmRights(&namespaces)) {
+            return Err(io::Error::other("no room for the namespaces"));
+        }
+        sendmsg(to, &[IoSlice::new(b"n")], &mut control, SendFlags::empty())?;
+        Ok(())
+    }
+}
+
+/// Receives what [`Loopback::send`] sent.
+pub(super) fn receive(from: impl AsFd) -> io::Result<Loopback> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let received = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => Some(files.collect::<Vec<OwnedFd>>()),
+        _ => None,
+    });
+    match received.map(<[OwnedFd; 2]>::try_from) {
+        Some(Ok([user, network])) => Ok(Loopback { user, network }),
+        Some(Err(_)) | None => Err(io::Error::other("no namespaces arrived")),
+    }
+}
