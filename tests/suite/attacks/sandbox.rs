@@ -33,6 +33,7 @@ mod grants;
 mod home;
 mod loopback;
 mod no_sandbox;
+mod packages;
 mod termination;
 mod workspace_paths;
 

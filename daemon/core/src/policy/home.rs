@@ -7,8 +7,8 @@
 mod table;
 
 pub use table::{
-    BESIDE_BIN, DATA_FOLDERS, GRADLE_MODULES, GRADLE_VARIABLE, LOCK_ENDING, ROOT_VARIABLES,
-    SECRETS, SHARED_FOLDERS, TOOLS, Toolchain,
+    BESIDE_BIN, DATA_FOLDERS, GRADLE_MODULES, GRADLE_VARIABLE, LOCK_ENDING, PACKAGE_CACHES,
+    PackageCache, ROOT_VARIABLES, SECRETS, SHARED_FOLDERS, TOOLS, Toolchain,
 };
 
 /// True for the name of a file or folder that holds credentials wherever it lies in a toolchain. Narrower

@@ -40,6 +40,8 @@ pub struct SandboxPaths {
     pub shown: Vec<PathBuf>,
     /// Read-only files and folders that appear at another place.
     pub placed: Vec<Placed>,
+    /// Package caches of Cairn's own in the place of the user's, writable.
+    pub caches: Vec<Placed>,
     /// Copies of the user's settings without credentials, which appear in the place of the
     /// originals.
     pub copies: Vec<Placed>,
@@ -55,7 +57,8 @@ impl SandboxPaths {
     #[must_use]
     pub fn search_path(&self, folders: Vec<PathBuf>) -> Vec<PathBuf> {
         let home = self.home.iter().map(|home| &home.at);
-        let replaced: Vec<&PathBuf> = home.chain(&self.temporary).collect();
+        let caches = self.caches.iter().map(|cache| &cache.at);
+        let replaced: Vec<&PathBuf> = home.chain(&self.temporary).chain(caches).collect();
         let placed = self.placed.iter().map(|placed| &placed.at);
         let visible = self.writable.iter().chain(&self.read_only).chain(&self.shown).chain(placed);
         let visible: Vec<&PathBuf> = visible.filter(|at| !replaced.contains(at)).collect();
@@ -208,6 +211,9 @@ fn places(found: &SandboxPaths, own: &OwnPaths) -> Places {
     }
     for Placed { from, at } in found.placed.iter().chain(&found.copies) {
         put(at, MountSource::ReadOnly { from: from.clone() });
+    }
+    for Placed { from, at } in &found.caches {
+        put(at, MountSource::Writable { from: from.clone() });
     }
     if let Some(home) = &found.home {
         // A rule for the folder applies to its real path.

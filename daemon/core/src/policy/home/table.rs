@@ -187,6 +187,31 @@ pub const TOOLS: &[Toolchain] = &[
     tool("Library/pnpm", WHOLE),
 ];
 
+/// Part of [`TOOLS`] that a package manager writes when it fetches packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackageCache {
+    /// Root of the toolchain, as in [`TOOLS`].
+    pub root: &'static str,
+    pub part: &'static str,
+    /// Path below the cache that exists once it has packages, not only an index of them.
+    pub filled: &'static str,
+}
+
+const fn cache(root: &'static str, part: &'static str, filled: &'static str) -> PackageCache {
+    PackageCache { root, part, filled }
+}
+
+/// Caches without which their package manager cannot fetch a package.
+pub const PACKAGE_CACHES: &[PackageCache] = &[
+    cache(".cargo", "git", "db"),
+    cache(".cargo", "registry", "cache"),
+    cache("go", "pkg/mod", "cache/download"),
+    cache("go", "pkg/sumdb", ""),
+    cache(".m2", "repository", ""),
+    cache(".local/share/pnpm", "store", ""),
+    cache(".pnpm-store", "", ""),
+];
+
 /// Environment variables that name the root of one toolchain.
 pub const ROOT_VARIABLES: &[&str] = &["GOROOT", "JAVA_HOME", "VIRTUAL_ENV"];
 

@@ -105,6 +105,7 @@ impl Sandbox {
                         detected: detector.visible_paths(home),
                         copies: copies.of(&real_home, &cwd, git.as_deref(), &private_folders),
                         readable: settings.readable.clone(),
+                        packages: private_folders.packages(),
                     }
                 }
                 None => HomeView::default(),

@@ -19,6 +19,7 @@ pub(super) mod copies;
 pub(super) mod detect;
 pub(super) mod paths;
 
+use detect::FoundCache;
 use paths::{HiddenPath, expand, real_path_below};
 
 /// Entries with plain names in a home folder in the workspace. Each is a mount.
@@ -79,6 +80,7 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
         writable.iter().any(|at| *at != *home && !home.starts_with(at) && path.starts_with(at))
     };
     shown.retain(|place| !in_writable(&place.at));
+    let replaced = replace_caches(scope, in_writable, &mut shown, found);
     let plain = found.read_only.iter().filter(|path| in_workspace && path.parent() == Some(home));
     let is_plain = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
@@ -110,6 +112,7 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
     }
     hidden.extend(scope.view.detected.credentials.iter().cloned());
     hidden.retain(|hidden| !allowed_secrets.contains(&hidden.at));
+    hidden.retain(|hidden| !replaced.iter().any(|at| hidden.at.starts_with(at)));
     for place in shown {
         if place.from == place.at {
             found.shown.push(place.at);
@@ -125,6 +128,41 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
     for list in [files, dirs] {
         list.retain(|path| is_visible(path));
     }
+}
+
+/// Puts Cairn's own package caches in the place of the user's, which no command may write: writable with the
+/// network, and read-only once they have packages. Returns the places.
+fn replace_caches(
+    scope: &ScanScope,
+    in_writable: impl Fn(&Path) -> bool,
+    shown: &mut Vec<Placed>,
+    found: &mut SandboxPaths,
+) -> Vec<PathBuf> {
+    let mut replaced = Vec::new();
+    // macOS cannot mount a folder at another place.
+    let all = if cfg!(target_os = "linux") { &*scope.view.detected.caches } else { &[] };
+    for FoundCache { at, filled } in all.iter().filter(|cache| !in_writable(&cache.at)) {
+        let Ok(inside) = at.strip_prefix("/") else { continue };
+        let (at, from) = (at.clone(), scope.view.packages.join(inside));
+        let has_packages =
+            || fs::read_dir(from.join(filled)).is_ok_and(|mut all| all.next().is_some());
+        let list = if scope.needs.network && !scope.read_only {
+            if fs::create_dir_all(&from).is_err() {
+                continue;
+            }
+            &mut found.caches
+        } else if has_packages() {
+            &mut *shown
+        } else {
+            continue;
+        };
+        list.push(Placed { from, at: at.clone() });
+        replaced.push(at);
+    }
+    shown.retain(|place| {
+        place.from.starts_with(&scope.view.packages) || !replaced.contains(&place.at)
+    });
+    replaced
 }
 
 /// Makes the folders and files with a plain name visible, in a home folder in the workspace. Folders

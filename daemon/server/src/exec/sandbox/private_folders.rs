@@ -132,6 +132,10 @@ impl PrivateFolders {
         self.folder.join("tmp")
     }
 
+    pub(super) fn packages(&self) -> PathBuf {
+        self.folder.join("packages")
+    }
+
     pub(super) fn empty_file(&self) -> PathBuf {
         self.folder.join("nothing")
     }

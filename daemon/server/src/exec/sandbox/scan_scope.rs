@@ -34,4 +34,6 @@ pub(super) struct HomeView {
     pub(super) copies: Vec<Placed>,
     /// Paths that the user makes visible (`cairn.sandbox.readable`).
     pub(super) readable: Vec<PathBuf>,
+    /// Folder of Cairn's own package caches.
+    pub(super) packages: PathBuf,
 }

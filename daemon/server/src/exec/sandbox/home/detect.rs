@@ -13,8 +13,8 @@ use std::{
 
 use cairn_core::policy::{
     home::{
-        BESIDE_BIN, GRADLE_MODULES, LOCK_ENDING, ROOT_VARIABLES, SHARED_FOLDERS, TOOLS,
-        is_credential,
+        BESIDE_BIN, GRADLE_MODULES, LOCK_ENDING, PACKAGE_CACHES, PackageCache, ROOT_VARIABLES,
+        SHARED_FOLDERS, TOOLS, Toolchain, is_credential,
     },
     sandbox::Placed,
 };
@@ -44,6 +44,15 @@ pub(in crate::exec::sandbox) struct VisiblePaths {
     pub(in crate::exec::sandbox) places: Vec<Placed>,
     /// Files and folders below `places` whose names indicate credentials.
     pub(in crate::exec::sandbox) credentials: Vec<HiddenPath>,
+    pub(in crate::exec::sandbox) caches: Vec<FoundCache>,
+}
+
+/// Folder of the user in which a package manager keeps packages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::exec::sandbox) struct FoundCache {
+    pub(in crate::exec::sandbox) at: PathBuf,
+    /// See [`PackageCache::filled`].
+    pub(in crate::exec::sandbox) filled: &'static str,
 }
 
 /// Search path and variables of the daemon, which commands inherit.
@@ -117,10 +126,17 @@ fn stamps(home: &Path, environment: &HomeEnvironment) -> Vec<Option<Stamp>> {
 fn detect(home_variable: &Path, environment: &HomeEnvironment) -> VisiblePaths {
     let Ok(home) = home_variable.canonicalize() else { return VisiblePaths::default() };
     let mut search = Search { home: &home, home_variable, places: Vec::new() };
+    let mut caches = Vec::new();
     for tool in TOOLS {
         let variable = tool.variable.and_then(|name| environment.variables.get(name));
         let named = variable.and_then(|root| real_path_below(&home, Some(home_variable), root));
-        for root in [Some(home.join(tool.root)), named].into_iter().flatten() {
+        let outside =
+            variable.filter(|_| named.is_none()).and_then(|root| root.canonicalize().ok());
+        let roots = [Some(home.join(tool.root)), named];
+        caches.extend(
+            roots.iter().chain([&outside]).flatten().flat_map(|root| caches_of(tool, root)),
+        );
+        for root in roots.into_iter().flatten() {
             if fs::metadata(&root).is_err() {
                 continue;
             }
@@ -163,7 +179,17 @@ fn detect(home_variable: &Path, environment: &HomeEnvironment) -> VisiblePaths {
         }
     }
     let credentials = credentials(&kept);
-    VisiblePaths { places: kept, credentials }
+    VisiblePaths { places: kept, credentials, caches }
+}
+
+/// Package caches below the root of a toolchain.
+fn caches_of(tool: &Toolchain, root: &Path) -> Vec<FoundCache> {
+    let caches = PACKAGE_CACHES.iter().filter(|cache| cache.root == tool.root);
+    let found = |&PackageCache { part, filled, .. }: &PackageCache| {
+        let at = if part.is_empty() { root.to_owned() } else { root.join(part) };
+        at.is_dir().then_some(FoundCache { at, filled })
+    };
+    caches.filter_map(found).collect()
 }
 
 struct Search<'a> {
