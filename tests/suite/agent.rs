@@ -15,6 +15,7 @@ mod hooks;
 mod instructions;
 mod message_roles;
 mod no_model;
+mod outside_paths;
 mod plan_rules;
 mod processes;
 mod queue;

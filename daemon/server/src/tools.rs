@@ -47,6 +47,7 @@ mod glob;
 mod grep;
 pub(crate) mod label;
 mod move_file;
+mod outside;
 mod process_input;
 mod process_output;
 mod process_stop;

@@ -218,10 +218,10 @@ async fn faulty_calls_are_reported_to_the_model() {
     )
     .await;
     mistake(
-        call("c1", "read_file", json!({ "path": "../a" })),
+        call("c1", "delete_file", json!({ "path": "../a" })),
         expect![[r#"
-        c1: read_file: Queued Failed
-        `../a` is outside the workspace. Only files below the workspace folder can be used."#]],
+        c1: delete_file: Queued Failed
+        `../a` is outside the workspace. Only files below the workspace folder can be used; a command can read others."#]],
     )
     .await;
     mistake(

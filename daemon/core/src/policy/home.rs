@@ -180,6 +180,24 @@ pub fn is_secret_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone
     })
 }
 
+/// True for a path below the home folder, by its components, that lies in a shown part of one of [`TOOLS`], and has no
+/// name of a credential.
+pub fn is_toolchain_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone) -> bool {
+    let lies_in = |place: &str| {
+        let mut path = components.clone().into_iter();
+        place.split('/').all(|part| path.next().is_some_and(|name| fits(part, name)))
+    };
+    let shows = |tool: &Toolchain| {
+        lies_in(tool.root)
+            && (tool.shown.is_empty()
+                || tool.shown.iter().any(|part| lies_in(&format!("{}/{part}", tool.root))))
+    };
+    let mut names = components.clone().into_iter();
+    TOOLS.iter().any(shows)
+        && !is_secret_place(components)
+        && !names.any(|name| is_credential(name, false) || is_credential(name, true))
+}
+
 /// True for text with a user's part in an address, or with a word or prefix of authentication.
 pub fn looks_like_credential(text: &str) -> bool {
     const WORDS: &[&str] = &[
@@ -261,6 +279,29 @@ mod tests {
             assert!(!is_credential(name, false), "{name}");
         }
         assert!(is_credential(".git", true) && !is_credential("token", true));
+    }
+
+    #[test]
+    fn places_of_toolchains_hold_no_secrets() {
+        let is_place = |path: &str| is_toolchain_place(path.split('/'));
+        for path in [
+            ".cargo/registry/src/index/serde-1.0.0/src/lib.rs",
+            ".local/lib/python3.11/site-packages/requests/api.py",
+            "go/pkg/mod/example.invalid/hello@v0.1.0",
+        ] {
+            assert!(is_place(path), "{path}");
+        }
+        for path in [
+            ".cargo",
+            ".cargo/credentials.toml",
+            ".cargo/registry/src/a/.env",
+            ".cargo/registry/.ssh/x",
+            ".local/lib",
+            ".ssh/id_rsa",
+            "go/src/private.go",
+        ] {
+            assert!(!is_place(path), "{path}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `bash`: runs a command in a sandbox, after the user allowed exactly this text. Where no sandbox works,
 //! the question says so. On Windows the tool is `powershell`, without a sandbox.
 
-use std::{io, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use cairn_core::{
     marks::ModelText,
@@ -19,21 +19,21 @@ use super::{
 use crate::{
     approval, clock,
     exec::{
-        CommandInput, CommandLimits, CommandSpec, Exit, HEAD_BYTES, RunError, TAIL_BYTES,
-        sandbox::{PreparedSandbox, SandboxRequest, Watching, quarantine_english},
+        CommandLimits, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES, sandbox::quarantine_english,
     },
-    processes::{Handle, Waited},
+    processes::Waited,
 };
 
+mod call;
 mod report;
+mod run;
 
+pub(super) use call::{BashCall, Instead};
 use report::{hints, report, telling};
+use run::Ran;
 
 /// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
-
-/// Sandboxes that are built for one command until one works, while the paths that they cover change.
-const MAX_ATTEMPTS: usize = 10;
 
 pub(super) struct Bash {
     pub(super) limits: CommandLimits,
@@ -75,28 +75,6 @@ const POWERSHELL: Shell = Shell {
     grants: false,
 };
 
-/// Time after its start until a call in the background answers, with the first output.
-const BACKGROUND_WAIT: Duration = Duration::from_secs(1);
-
-/// A command that was started, and the result of waiting for it.
-struct Ran {
-    has_sandbox: bool,
-    running: Handle,
-    waited: Waited,
-}
-
-struct BashCall {
-    command: String,
-    cwd: std::path::PathBuf,
-    timeout: Duration,
-    /// Time that the call asked for; `timeout` is less if it was too long.
-    wanted: Duration,
-    /// The command becomes a process at once.
-    background: bool,
-    terminal: bool,
-    needs: Needs,
-}
-
 impl Tool for Bash {
     fn kind(&self) -> ToolKind {
         ToolKind::Run
@@ -137,6 +115,7 @@ impl Tool for Bash {
             background: background || terminal,
             terminal,
             needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
+            instead: None,
         }))
     }
 }
@@ -177,6 +156,9 @@ impl Call for BashCall {
     }
 
     fn access(&self) -> Access {
+        if let Some(Instead { reads: Some(path), .. }) = &self.instead {
+            return Access::Read { path: Some(path.clone()), names: vec![path.clone()] };
+        }
         Access::Command { command: self.command.clone(), cwd: self.cwd.clone(), needs: self.needs }
     }
 
@@ -199,6 +181,25 @@ impl Call for BashCall {
 }
 
 impl BashCall {
+    /// Call that stands for one of another tool.
+    pub(super) fn instead(
+        command: String,
+        instead: Instead,
+        context: &ToolContext,
+    ) -> Box<dyn Call> {
+        let usual = context.command_limits.usual;
+        Box::new(Self {
+            command,
+            cwd: context.workspace.root().to_owned(),
+            timeout: usual,
+            wanted: usual,
+            background: false,
+            terminal: false,
+            needs: Needs::NONE,
+            instead: Some(instead),
+        })
+    }
+
     /// Sentence about a time limit that was too long.
     fn lowered(&self) -> Option<String> {
         let (wanted, longest) = (self.wanted.as_secs_f64(), self.timeout.as_secs_f64());
@@ -227,12 +228,16 @@ impl BashCall {
                 unsaved.join(", ")
             ));
         }
-        let (ran, left, full) = match waited {
-            Waited::Ended(ended) => (ended.0, ended.1, false),
+        let hints_about =
+            |output: &str| if has_sandbox { self.hints(output, context) } else { Vec::new() };
+        let (end, full) = match waited {
+            Waited::Ended(end) => (*end, false),
             Waited::StillRuns(command) => {
                 match processes::keep(self.start(context), command, context) {
                     Ok((process, goes_on)) => {
-                        let detail = processes::report_start(&process, self.reason(), &mut content);
+                        let reason = self.reason();
+                        let detail =
+                            processes::report_start(&process, reason, &mut content);
                         let goes_on = Some(goes_on);
                         return Ok(ToolOutput {
                             content,
@@ -242,63 +247,72 @@ impl BashCall {
                         });
                     }
                     // The command was dropped, and ends.
-                    Err(()) => match running.ended().await {
-                        Some((ran, left)) => (ran, left, true),
-                        None => {
-                            return Err(ToolFailure::tell(
-                                "The command was ended, and its result is lost.",
-                            ));
-                        }
-                    },
+                    Err(()) => {
+                        let lost =
+                            || ToolFailure::tell("The command was ended, and its result is lost.");
+                        (running.ended().await.ok_or_else(lost)?, true)
+                    }
                 }
             }
         };
-        let home = std::env::home_dir().unwrap_or_default();
-        let network = self.needs.network || context.sandbox_config.settings.network;
+        let (ran, left) = end;
         let outcome = ran.map_err(|error| {
             let left = quarantine_english::report(&left);
             ToolFailure::Tell(format!("The command could not be run: {error}.\n{left}"))
         })?;
         let output = outcome.output.text();
-        let hints = match has_sandbox {
-            true => hints(
-                telling(&self.command, &outcome.exit, &output),
-                Needs { network, ..self.needs },
-                (&home.to_string_lossy(), &self.cwd.to_string_lossy()),
-            ),
-            false => Vec::new(),
-        };
-        let log = match outcome.output.dropped > 0 {
-            true => context.processes.keep_log(&running),
-            false => None,
-        };
+        let mut remarks: Vec<String> = Vec::new();
+        remarks.extend(full.then(|| self.no_room()));
+        remarks.extend(self.lowered());
+        let hints = hints_about(telling(&self.command, &outcome.exit, &output));
+        remarks.extend(hints.into_iter().map(str::to_owned));
+        let dropped = outcome.output.dropped > 0;
+        let log = if dropped { context.processes.keep_log(&running) } else { None };
+        Ok(ToolOutput { left, ..self.report_end(&outcome, &remarks, log.as_deref(), content) })
+    }
+
+    /// Result of a command that has ended.
+    fn report_end(
+        &self,
+        outcome: &CommandOutcome,
+        remarks: &[String],
+        log: Option<&str>,
+        mut content: ModelText,
+    ) -> ToolOutput {
+        let instead = self.instead.as_ref().filter(|_| outcome.exit == Exit::Code(0));
+        let place = instead.map(|instead| instead.remark);
         let mut detail = ModelText::default();
         for text in [&mut content, &mut detail] {
-            report(&outcome, &self.command, log.as_deref(), text);
-            if full {
-                text.own(&format!(
-                    "ended after {:.0} s: {RUNNING_LIMIT} processes run already, so it could not go on as one",
-                    self.timeout.as_secs_f64()
-                ));
-            }
-            if let Some(words) = self.lowered() {
-                text.own(&words);
-            }
-            hints.iter().for_each(|hint| text.own(hint));
+            report(outcome, &self.command, log, text);
+            remarks.iter().map(String::as_str).chain(place).for_each(|remark| text.own(remark));
         }
         let exit_code = match outcome.exit {
             Exit::Code(code) => Some(code),
             Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
         };
-        let stats = ToolStats { exit_code, ..ToolStats::default() };
-        Ok(ToolOutput {
+        ToolOutput {
             content,
+            kind: self.instead.as_ref().map(|_| ToolKind::Run),
             detail: Some(detail.into()),
             is_error: outcome.exit != Exit::Code(0),
-            stats: Some(stats),
-            left,
+            stats: Some(ToolStats { exit_code, ..ToolStats::default() }),
             ..ToolOutput::default()
-        })
+        }
+    }
+
+    /// Hints about the sandbox, from the output of the command.
+    fn hints(&self, output: &str, context: &ToolContext) -> Vec<&'static str> {
+        let home = std::env::home_dir().unwrap_or_default();
+        let network = self.needs.network || context.sandbox_config.settings.network;
+        let places = (&*home.to_string_lossy(), &*self.cwd.to_string_lossy());
+        hints(output, Needs { network, ..self.needs }, places)
+    }
+
+    fn no_room(&self) -> String {
+        format!(
+            "ended after {:.0} s: {RUNNING_LIMIT} processes run already, so it could not go on as one",
+            self.timeout.as_secs_f64()
+        )
     }
 
     fn start(&self, context: &ToolContext) -> Start {
@@ -326,127 +340,6 @@ impl BashCall {
         }
         reason
     }
-
-    /// Runs the command in its sandbox. A sandbox cannot be built if a path that it covers is removed
-    /// after the search for such paths, as is the socket of a program that ends. Then another sandbox is
-    /// prepared.
-    async fn run_prepared(&self, context: &ToolContext) -> Result<Ran, ToolFailure> {
-        let (mut sandbox, mut watching) = self.prepare(context).await?;
-        for attempt in 1.. {
-            let ran = self.run_in(sandbox.clone(), watching, context).await?;
-            let failed = matches!(&ran.waited, Waited::Ended(ended)
-                if matches!(ended.0, Err(RunError::NotStarted(_))) && ended.1.moved.is_empty());
-            if !failed || sandbox.is_none() || attempt >= MAX_ATTEMPTS {
-                return Ok(ran);
-            }
-            let again = self.prepare(context).await?;
-            if again.0 == sandbox {
-                return Ok(ran);
-            }
-            (sandbox, watching) = again;
-        }
-        Err(ToolFailure::tell("The command was not run."))
-    }
-
-    async fn run_in(
-        &self,
-        sandbox: Option<Arc<PreparedSandbox>>,
-        watching: Option<Watching>,
-        context: &ToolContext,
-    ) -> Result<Ran, ToolFailure> {
-        let has_sandbox = sandbox.is_some();
-        if self.terminal && !has_sandbox {
-            return Err(ToolFailure::tell(
-                "The command was not run: a terminal is available only in the sandbox. Run it without `terminal`.",
-            ));
-        }
-        let refused = |error: io::Error| {
-            ToolFailure::Tell(format!("The command was not run: it has no input: {error}."))
-        };
-        let (input, writer) = match (self.terminal, self.background && cfg!(unix)) {
-            (true, _) => CommandInput::terminal().map(|(input, writer)| (input, Some(writer))),
-            (false, true) => CommandInput::pipe().map(|(input, writer)| (input, Some(writer))),
-            (false, false) => Ok((CommandInput::none(), None)),
-        }
-        .map_err(refused)?;
-        let term = ("TERM".to_owned(), "xterm".to_owned());
-        let spec = CommandSpec {
-            command: self.command.clone(),
-            cwd: self.cwd.clone(),
-            timeout: None,
-            input,
-            tap: None,
-            env: self.terminal.then_some(term).into_iter().collect(),
-            sandbox,
-        };
-        let live = context.live.clone();
-        let command = context.processes.start(spec, watching, writer, live.clone());
-        let running = command.handle();
-        let limit = if self.background { BACKGROUND_WAIT } else { self.timeout };
-        let waiting = command.wait(limit, &context.cancel);
-        let waited = match live {
-            Some(live) => tokio::select! {
-                waited = waiting => waited,
-                never = live.pass_on() => match never {},
-            },
-            None => waiting.await,
-        };
-        Ok(Ran { has_sandbox, running, waited })
-    }
-
-    /// Prepares the sandbox, and the watch over a command that can write in the workspace. The sandbox
-    /// is `None` where none works; the user allowed the command with that knowledge.
-    async fn prepare(
-        &self,
-        context: &ToolContext,
-    ) -> Result<(Option<Arc<PreparedSandbox>>, Option<Watching>), ToolFailure> {
-        let refused = |error: io::Error| {
-            ToolFailure::Tell(format!(
-                "The command was not run: its sandbox could not be prepared: {error}. Tell the user."
-            ))
-        };
-        let workspace = Arc::clone(&context.workspace);
-        let in_place = blocking(move || Ok(workspace.check_all_in_place())).await;
-        in_place
-            .map_err(refused)?
-            .map_err(|error| ToolFailure::Tell(format!("The command was not run: {error}")))?;
-        let config = &context.sandbox_config;
-        let has_sandbox = config.backend().await.is_ok();
-        let read_only = has_sandbox && self.needs.is_none() && command::is_read_only(&self.command);
-        let watching = if read_only {
-            None
-        } else {
-            let (config, git) = (config.clone(), self.needs.git);
-            let folders = context.workspace.folders().to_vec();
-            let begin = move || config.watch(&folders, git);
-            Some(blocking(begin).await.map_err(refused)?)
-        };
-        let sandbox = if has_sandbox {
-            let request = SandboxRequest {
-                command: &self.command,
-                cwd: &self.cwd,
-                folders: context.workspace.folders(),
-                needs: self.needs,
-                read_only,
-                control: watching.as_ref().map(Watching::control_files),
-                settings: &config.settings,
-                session: Some(&context.origin.session),
-            };
-            Some(config.sandbox.prepare(request).await.map_err(refused)?)
-        } else {
-            None
-        };
-        let Some(watching) = watching else { return Ok((sandbox, None)) };
-        let registered =
-            move || watching.mounted(sandbox.as_deref()).map(|()| (sandbox, Some(watching)));
-        blocking(registered).await.map_err(refused)
-    }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
 #[cfg(test)]

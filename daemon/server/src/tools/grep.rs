@@ -11,6 +11,7 @@ use super::{
     Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     arguments::ArgumentReader,
     glob::{PathPattern, SearchStart},
+    outside::{self, Outline},
     searches::Search,
     snapshot::blocking,
 };
@@ -108,6 +109,21 @@ impl Tool for Grep {
         // Compiled once the search has a slot, because compiling takes memory, too.
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(ToolFailure::Tell(pattern::too_long(&pattern)));
+        }
+        if let Some(path) = path.as_deref().and_then(|given| outside::readable(given, context)) {
+            let form = match output {
+                Output::Content => "",
+                Output::Files => "l",
+                Output::Count => "c",
+            };
+            let names = files.filter(|glob| !glob.is_empty());
+            if names.as_ref().is_some_and(|names| names.contains('/')) {
+                return Err(ToolFailure::tell(
+                    "Outside the workspace, `glob` names files without their folders, such as `*.ts`.",
+                ));
+            }
+            let outline = Outline { pattern, ignore_case, names, before, after, form };
+            return Ok(outside::search(&path, &outline, context));
         }
         Ok(Box::new(GrepCall {
             pattern,

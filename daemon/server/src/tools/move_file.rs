@@ -128,7 +128,7 @@ mod tests {
             (
                 "../x",
                 expect![
-                    "failure: `../x` is outside the workspace. Only files below the workspace folder can be used."
+                    "failure: `../x` is outside the workspace. Only files below the workspace folder can be used; a command can read others."
                 ],
             ),
             ("new/deep/c", expect!["Moved a to new/deep/c."]),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{
     Approved, Call, Saw, Tool, ToolContext, ToolFailure, ToolOutput,
     arguments::ArgumentReader,
+    outside,
     snapshot::{self, blocking},
 };
 use crate::workspace::{Entry, TRAPPED, Walked, WorkspacePath};
@@ -61,9 +62,13 @@ impl Tool for ReadFile {
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
         let mut arguments = ArgumentReader::new("read_file", arguments);
         let path = arguments.string("path");
-        let offset = arguments.optional_count("offset").unwrap_or(1).max(1);
-        let limit = arguments.optional_count("limit").unwrap_or(MAX_LINES).max(1);
+        let given = (arguments.optional_count("offset"), arguments.optional_count("limit"));
+        let (offset, limit) = (given.0.unwrap_or(1).max(1), given.1.unwrap_or(MAX_LINES).max(1));
         arguments.finish()?;
+        if let Some(path) = outside::readable(&path, context) {
+            let lines = (given != (None, None)).then_some((offset, limit));
+            return Ok(outside::read(&path, lines, context));
+        }
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
         Ok(Box::new(ReadCall { path, offset, limit }))
     }
@@ -230,12 +235,6 @@ mod tests {
             &fixture,
             json!({"path": "src"}),
             expect!["[cairn] `src` is a folder. Files that Git ignores are left out.\nsrc/a.txt"],
-        )
-        .await;
-        check(
-            &fixture,
-            json!({"path": "../x"}),
-            expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."],
         )
         .await;
     }

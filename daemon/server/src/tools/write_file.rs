@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Call, Tool, ToolContext, ToolFailure, Wanted,
     arguments::ArgumentReader,
+    outside,
     propose::{Computed, FileCall, FileChange, edit_of},
 };
 use crate::workspace::{MAX_FILE_BYTES, WorkspacePath};
@@ -53,6 +54,9 @@ impl Tool for WriteFile {
         }
         if content.contains('\0') {
             return Err(ToolFailure::tell("`content` has a NUL character; only text is written."));
+        }
+        if let Some(call) = outside::write(&path, &content, context) {
+            return Ok(call);
         }
         let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
         let (label, access) = (ToolLabel::WriteFile { file: path.to_string() }, edit_of(&path));
@@ -123,7 +127,7 @@ mod tests {
             expect!["failure: `dir/x/y` leads through a file as if it were a folder."],
         )
         .await;
-        check(&fixture, "../x", "x", expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used."]).await;
+        check(&fixture, "../x", "x", expect!["failure: `../x` is outside the workspace. Only files below the workspace folder can be used; a command can read others."]).await;
         check(
             &fixture,
             "bin",

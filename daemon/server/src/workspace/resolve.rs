@@ -40,7 +40,9 @@ pub enum PathError {
          these."
     )]
     InNone { given: String, places: String },
-    #[error("`{0}` is outside the workspace. Only files below the workspace folder can be used.")]
+    #[error(
+        "`{0}` is outside the workspace. Only files below the workspace folder can be used; a command can read others."
+    )]
     Outside(String),
     #[error("`{0}` belongs to Git's own data, which file tools do not touch. Use git commands.")]
     Git(String),

@@ -246,6 +246,7 @@ fn titles_are_one_short_line() {
         terminal: false,
         wanted: Duration::ZERO,
         needs: Needs::NONE,
+        instead: None,
     };
     assert_eq!(english(&call("npm\n  test").label()), "Run npm test");
     let fetch = BashCall { needs: Needs { network: true, git: false }, ..call("git fetch") };

@@ -58,7 +58,7 @@ fn a_path_means_one_file_or_the_error_names_all() {
         ("src/a.rs", "`src/a.rs` exists in several folders of the workspace: `api/src/a.rs`, `web/src/a.rs`. Give one of these."),
         ("src/new.rs", "`src/new.rs` exists in none of the workspace's folders and fits several: `api/src/new.rs`, `web/src/new.rs`. Give one of these."),
         ("deep/er/new.rs", "`deep/er/new.rs` exists in none of the workspace's folders and fits several: `api/deep/er/new.rs`, `web/deep/er/new.rs`. Give one of these."),
-        ("../x", "`../x` is outside the workspace. Only files below the workspace folder can be used."),
+        ("../x", "`../x` is outside the workspace. Only files below the workspace folder can be used; a command can read others."),
     ]);
 }
 
