@@ -237,7 +237,7 @@ impl BashCall {
                     Ok((process, goes_on)) => {
                         let reason = self.reason();
                         let detail =
-                            processes::report_start(&process, reason, &mut content);
+                            processes::report_start(&process, reason, hints_about, &mut content);
                         let goes_on = Some(goes_on);
                         return Ok(ToolOutput {
                             content,

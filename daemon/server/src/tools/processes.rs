@@ -27,13 +27,16 @@ pub(super) struct StartedProcess {
     process: ProcessHandle,
 }
 
-/// Adds the first output of a process and the words about it. Returns the text for people.
+/// Adds the first output of a process, the words about it, and hints about what the output names. Returns the text for
+/// people.
 pub(super) fn report_start(
     StartedProcess { id, process }: &StartedProcess,
     reason: String,
+    hints: impl Fn(&str) -> Vec<&'static str>,
     content: &mut ModelText,
 ) -> Option<String> {
     let progress = process.read(None);
+    let hints = hints(&progress.text);
     let mut detail = ModelText::default();
     for text in [&mut *content, &mut detail] {
         add_output(&progress, process, text);
@@ -43,6 +46,7 @@ pub(super) fn report_start(
         if let Some(log) = process.log() {
             text.own(&log);
         }
+        hints.iter().for_each(|hint| text.own(hint));
     }
     Some(detail.into())
 }

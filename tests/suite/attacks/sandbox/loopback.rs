@@ -28,6 +28,17 @@ async fn a_server_in_the_background_is_reached_by_the_next_command() {
     }
 }
 
+#[tokio::test]
+async fn a_command_that_goes_on_as_a_process_has_hints() {
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        let fetch = "echo 'Could not resolve host: example.invalid'; exec sleep 60";
+        let [told] = test.turns([json!({ "command": fetch, "timeout_ms": 3_000 })]).await;
+        assert!(told.said.contains("goes on as process 1"), "{way}: {}", told.said);
+        assert!(told.said.contains("needs: [\"network\"]"), "{way}: {}", told.said);
+    }
+}
+
 /// A command is never left with the machine's network, whatever the launcher is sent.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test is not the daemon")]
