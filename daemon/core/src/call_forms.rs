@@ -130,9 +130,6 @@ pub fn similar_text(name: &str, tools: &[OfferedTool]) -> String {
     if plain.contains("notebook") {
         return "A notebook is a JSON file: change a cell's lines in it with edit_file.".to_owned();
     }
-    if plain.contains("image") || plain.contains("screenshot") {
-        return "No tool shows images; the person can attach one to a message.".to_owned();
-    }
     let similar = names::SIMILAR
         .iter()
         .filter(|(word, _)| plain.contains(word))

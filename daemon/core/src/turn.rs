@@ -219,6 +219,11 @@ impl Session {
                     batch.printed(&call_id, &text);
                 }
             }
+            Input::Image { image } => {
+                if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
+                    batch.images.push(image);
+                }
+            }
             Input::SubagentSpent { usage } => {
                 if let Some(turn) = &mut self.turn {
                     turn.usage += usage;

@@ -15,6 +15,7 @@ pub mod hardening;
 pub mod headless;
 mod hooks;
 pub mod hub;
+mod images;
 mod instructions;
 pub mod lsp;
 pub mod model;

@@ -131,6 +131,9 @@ pub(crate) async fn run_tool(
                 let input = Input::TaskList { items, updated };
                 notices.input(&session, &turn, input);
             }
+            if let Some(image) = output.image {
+                notices.input(&session, &turn, Input::Image { image });
+            }
             edited = touched.filter(|_| !output.is_error);
             saw = output.saw;
             (kind, lines, stats) = (output.kind, output.lines, output.stats);

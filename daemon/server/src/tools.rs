@@ -7,7 +7,8 @@ use std::{ops::Range, sync::Arc};
 
 pub use cairn_core::policy::Access;
 use cairn_core::{
-    marks::ModelText, model::ToolSpec, plan::TodoItem, policy::command::CommandRules,
+    conversation::Attached, marks::ModelText, model::ToolSpec, plan::TodoItem,
+    policy::command::CommandRules,
 };
 use cairn_protocol::{Preview, ToolKind, ToolLabel, ToolStats};
 use futures_util::future::BoxFuture;
@@ -129,6 +130,8 @@ pub struct ToolOutput {
     pub left: QuarantineReport,
     /// Process that the call left.
     pub goes_on: Option<GoesOn>,
+    /// Image that the model gets with the result.
+    pub image: Option<Attached>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,6 +159,8 @@ pub struct ToolContext {
     pub trusted: bool,
     /// A person answers questions.
     pub is_answered: bool,
+    /// The model takes images.
+    pub reads_images: bool,
     /// Authors of instruction files.
     pub(crate) sources: Arc<Sources>,
     /// Rules for commands that run without approval, and for those that never run.

@@ -208,6 +208,11 @@ impl Workspace {
         Ok((decoded, file))
     }
 
+    /// Reads a regular file. Blocks.
+    pub fn read_bytes(&self, path: &WorkspacePath) -> Result<Vec<u8>, ReadError> {
+        read_bounded(path, &mut self.open(path)?)
+    }
+
     /// Records the form of a file. The newest files count: beyond the limit another one is forgotten.
     pub fn remember_form(&self, path: &Path, form: FileForm) {
         let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);

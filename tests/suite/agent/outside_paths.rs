@@ -92,3 +92,19 @@ async fn a_file_in_the_temporary_folder_is_written_for_commands() {
     assert!(told(3).contains("is outside the workspace"), "{}", told(3));
     assert!(!Path::new(&name).exists(), "the machine has it");
 }
+
+#[tokio::test]
+async fn the_model_gets_an_image_that_it_reads() {
+    let pixel = b"\x89PNG\r\n\x1a\nand the rest";
+    for wire in ALL {
+        let test = TestDaemon::open(wire, &[]).await;
+        fs::write(test.path("a.png"), pixel).unwrap();
+        test.play([call("c1", "view_image", json!({ "path": "a.png" })), say("A pixel.")]).await;
+        let requests = test.finish().await;
+        let told = result(&requests[1], "c1");
+        assert!(told.contains("is an image (image/png, 20 bytes)"), "{wire:?}: {told}");
+        let sent = String::from_utf8_lossy(&requests[1].body).into_owned();
+        assert!(sent.contains("iVBORw0KGgphbmQgdGhlIHJlc3Q="), "{wire:?}: {sent}");
+        assert!(sent.contains("The image of a.png is in this message."), "{wire:?}: {sent}");
+    }
+}

@@ -197,7 +197,7 @@ fn a_tool_that_is_missing_has_a_similar_one() {
             "Use read_file (path, offset, limit); several calls in one answer run at once.",
         ),
         ("web_fetch", "Use bash (command, timeout_ms, background, needs)."),
-        ("view_image", "No tool shows images; the person can attach one to a message."),
+        ("show_image", "Use read_file (path, offset, limit)."),
         ("functions.list_processes:3", "Use read_file (path, offset, limit)."),
         ("teleport", ""),
     ] {

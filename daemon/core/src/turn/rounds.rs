@@ -143,7 +143,7 @@ impl Session {
             multi_step: turn.tool_calls >= MULTI_STEP_CALLS,
         };
         let rounds = turn.rounds;
-        let mut notes = Vec::new();
+        let mut notes = image_note(std::mem::take(&mut batch.images));
         let warning = turn.repeat.count(calls, &results);
         notes.extend(warning.map(|text| Note::new(NoteKind::Notice, text)));
         notes.extend(turn.steers.drain(..).map(Note::from));
@@ -173,4 +173,28 @@ impl Session {
             self.conversation.push(Item::ToolResults { results, notes: Vec::new() });
         }
     }
+}
+
+/// Largest size of all images of one round, in base 64.
+const MAX_IMAGES_BYTES: usize = 12 * 1024 * 1024;
+
+/// Returns a notice with the images that calls have read.
+fn image_note(images: Vec<Attached>) -> Vec<Note> {
+    if images.is_empty() {
+        return Vec::new();
+    }
+    let (mut attached, mut lines, mut size) = (Vec::new(), Vec::new(), 0);
+    for image in images {
+        let name = &image.name;
+        if size + image.size() > MAX_IMAGES_BYTES {
+            lines.push(format!(
+                "{name} is left out: it is too much for one answer. Read it again alone."
+            ));
+            continue;
+        }
+        size += image.size();
+        lines.push(format!("The image of {name} is in this message."));
+        attached.push(image);
+    }
+    vec![Note { attached, ..Note::new(NoteKind::Notice, lines.join("\n")) }]
 }

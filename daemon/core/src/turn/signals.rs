@@ -45,6 +45,10 @@ pub enum Input {
         call_id: CallId,
         text: String,
     },
+    /// Image that a running call has read. The model gets it behind the results of the round.
+    Image {
+        image: Attached,
+    },
     /// Tokens of a subagent; they count for this session too.
     SubagentSpent {
         usage: Usage,

@@ -24,6 +24,8 @@ pub(super) struct Batch {
     work: HashMap<CallId, Work>,
     /// Text to append to the result of the running call, which runs alone.
     pub(super) postscript: Option<String>,
+    /// Images that calls of this round have read.
+    pub(super) images: Vec<Attached>,
     /// End of what a running call has printed so far.
     printed: HashMap<CallId, String>,
     /// Texts for the model about arguments of a call that its tool does not know.
@@ -113,6 +115,7 @@ impl Batch {
             slots,
             plan_updated: false,
             postscript: None,
+            images: Vec::new(),
             unrecorded: Vec::new(),
             printed: HashMap::new(),
         }

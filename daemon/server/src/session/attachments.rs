@@ -23,6 +23,7 @@ use crate::{
     approval::{self, Gate, RuleFolder},
     docs::Docs,
     event::{RequestError, Responder},
+    images,
     review::Reviews,
     secrets,
     services::Services,
@@ -31,8 +32,6 @@ use crate::{
 
 /// Maximum number of attachments of one message.
 const MOST: usize = 20;
-/// Largest image, in bytes.
-const IMAGE_BYTES: usize = 5 * 1024 * 1024;
 /// Largest size of all images of one message, in base 64.
 const IMAGES_BYTES: usize = 12 * 1024 * 1024;
 /// Largest size of all texts of one message, without files.
@@ -262,11 +261,11 @@ impl AttachmentReader {
                 "Remove the image, or choose another model.",
             ));
         }
-        if data.len() > IMAGE_BYTES.div_ceil(3) * 4 {
-            return Err(too_large(name.to_owned(), IMAGE_BYTES));
+        if data.len() > images::MAX_BYTES.div_ceil(3) * 4 {
+            return Err(too_large(name.to_owned(), images::MAX_BYTES));
         }
         let bytes = STANDARD.decode(&data).unwrap_or_default();
-        let Some(mime) = image_type(&bytes) else {
+        let Some(mime) = images::media_type(&bytes) else {
             return Err(RequestError::new(
                 RequestProblem::NotAnImage { name: name.to_owned() },
                 format!("{name} is no PNG, JPEG, WebP or GIF image"),
@@ -274,17 +273,6 @@ impl AttachmentReader {
             ));
         };
         Ok(Image { mime: mime.to_owned(), data })
-    }
-}
-
-/// Type of an image by its first bytes.
-fn image_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
     }
 }
 

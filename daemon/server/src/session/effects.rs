@@ -222,6 +222,7 @@ impl Sessions {
                 self.config.audience,
                 Audience::Terminal { answered: false, .. }
             ),
+            reads_images: self.config.choice.provider.reads_images(),
             cancel: turn.cancel.clone(),
             sources: Arc::clone(&self.services.sources),
             commands: Arc::clone(&self.config.settings.commands),

@@ -2,7 +2,14 @@
 
 use std::ops::{ControlFlow, Range};
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use cairn_core::{
+    conversation::{Attached, AttachedContent, Image},
+    marks::ModelText,
+    model::ToolSpec,
+    policy::Access,
+    text::Text,
+};
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -13,7 +20,10 @@ use super::{
     outside,
     snapshot::{self, blocking},
 };
-use crate::workspace::{Entry, TRAPPED, Walked, WorkspacePath};
+use crate::{
+    images,
+    workspace::{Entry, ReadError, TRAPPED, Walked, WorkspacePath},
+};
 
 const MAX_LINES: usize = 2000;
 const MAX_BYTES: usize = 100 * 1024;
@@ -40,8 +50,8 @@ impl Tool for ReadFile {
         ToolSpec {
             name: "read_file".to_owned(),
             description:
-                "Reads a text file of the workspace, including the user's unsaved changes, or lists a \
-                folder. \
+                "Reads a text file of the workspace, including the user's unsaved changes, shows an \
+                image, or lists a folder. \
                 Each line comes as its number, a tab, and its text; the number and the tab are not \
                 part of the file. Without `offset` and `limit` it reads up to 2000 lines from the \
                 start. Read a file before you edit it."
@@ -88,36 +98,68 @@ impl Call for ReadCall {
         context: ToolContext,
         _approved: Approved,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let (content, read) = blocking(move || {
-                if context.workspace.folder_is_there(&self.path) {
-                    context.workspace.recheck(&self.path).map_err(ToolFailure::tell)?;
-                    return Ok((listing(&context, &self.path), None));
-                }
-                let snapshot = snapshot::look(&context, &self.path)?
-                    .ok_or_else(|| snapshot::missing(&context, &self.path))?;
-                let (mut content, lines) = numbered(&snapshot.text, self.offset, self.limit)?;
-                if snapshot.unsaved {
-                    content.own(UNSAVED);
-                }
-                let saw = Saw { key: self.path.key(), text: snapshot.text };
-                Ok((content, Some((lines, saw))))
-            })
-            .await?;
-            let Some((lines, saw)) = read else {
-                return Ok(ToolOutput { content, ..ToolOutput::default() });
-            };
-            let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
-            Ok(ToolOutput {
-                content,
-                lines: Some(lines),
-                stats: Some(stats),
-                saw: Some(saw),
-                ..ToolOutput::default()
-            })
-        }
-        .boxed()
+        blocking(move || self.read(&context)).boxed()
     }
+}
+
+impl ReadCall {
+    /// Reads a file, an image or a folder. Blocks.
+    fn read(&self, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
+        if context.workspace.folder_is_there(&self.path) {
+            context.workspace.recheck(&self.path).map_err(ToolFailure::tell)?;
+            let content = listing(context, &self.path);
+            return Ok(ToolOutput { content, ..ToolOutput::default() });
+        }
+        if let Some((content, image)) = image(context, &self.path)? {
+            return Ok(ToolOutput { content, image: Some(image), ..ToolOutput::default() });
+        }
+        let snapshot = snapshot::look(context, &self.path)?
+            .ok_or_else(|| snapshot::missing(context, &self.path))?;
+        let (mut content, lines) = numbered(&snapshot.text, self.offset, self.limit)?;
+        if snapshot.unsaved {
+            content.own(UNSAVED);
+        }
+        let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
+        Ok(ToolOutput {
+            content,
+            lines: Some(lines),
+            stats: Some(stats),
+            saw: Some(Saw { key: self.path.key(), text: snapshot.text }),
+            ..ToolOutput::default()
+        })
+    }
+}
+
+/// Reads a file that is an image by its name and its first bytes. `None` for another file. Blocks.
+fn image(
+    context: &ToolContext,
+    path: &WorkspacePath,
+) -> Result<Option<(ModelText, Attached)>, ToolFailure> {
+    if !images::is_named_so(path.as_path()) {
+        return Ok(None);
+    }
+    context.workspace.recheck(path).map_err(ToolFailure::tell)?;
+    let bytes = match context.workspace.read_bytes(path) {
+        Ok(bytes) => bytes,
+        Err(ReadError::Missing(_)) => return Ok(None),
+        Err(error) => return Err(ToolFailure::tell(error)),
+    };
+    let (Some(mime), size) = (images::media_type(&bytes), bytes.len()) else { return Ok(None) };
+    let what = format!("`{path}` is an image ({mime}, {size} bytes)");
+    if !context.reads_images {
+        return Err(ToolFailure::Tell(format!("{what}, and this model takes no images.")));
+    }
+    if size > images::MAX_BYTES {
+        let most = images::MAX_BYTES / (1024 * 1024);
+        return Err(ToolFailure::Tell(format!(
+            "{what}. At most {most} MiB are shown: make a smaller copy with a command, and read that."
+        )));
+    }
+    let mut content = ModelText::default();
+    content.own(&format!("{what}. It follows the results."));
+    let image = Image { mime: mime.to_owned(), data: STANDARD.encode(bytes) };
+    let (name, content_of) = (path.to_string(), AttachedContent::Image(image));
+    Ok(Some((content, Attached { name, uri: None, content: content_of })))
 }
 
 /// Entries of a folder, hidden ones included and ignored ones not. Blocks.
@@ -276,6 +318,34 @@ mod tests {
         .await;
         fixture.open("a", "disk\n");
         check(&fixture, json!({"path": "a"}), expect!["1\tdisk"]).await;
+    }
+
+    #[tokio::test]
+    async fn an_image_is_shown() {
+        let mut fixture = Fixture::new(&[("fake.png", "text\n")]);
+        let png = b"\x89PNG\r\n\x1a\n".to_vec();
+        std::fs::write(fixture.path("a.png"), &png).expect("a file");
+        let large = [png, vec![0; images::MAX_BYTES]].concat();
+        std::fs::write(fixture.path("large.PNG"), large).expect("a file");
+        let huge = std::fs::File::create(fixture.path("huge.png")).expect("a file");
+        huge.set_len(100 * 1024 * 1024).expect("a size");
+        for (file, told) in [
+            ("a.png", "[cairn] `a.png` is an image (image/png, 8 bytes). It follows the results."),
+            ("fake.png", "1\ttext"),
+            ("none.png", "failure: `none.png` does not exist. Use `glob` to find files."),
+            (
+                "large.PNG",
+                "failure: `large.PNG` is an image (image/png, 5242888 bytes). At most 5 MiB are shown: make a smaller copy with a command, and read that.",
+            ),
+        ] {
+            assert_eq!(fixture.call("read_file", json!({"path": file})).await, told, "{file}");
+        }
+        let huge = fixture.call("read_file", json!({"path": "huge.png"})).await;
+        assert!(huge.contains("files over") && huge.len() < 200, "{huge}");
+        fixture.refuse_images();
+        let told =
+            "failure: `a.png` is an image (image/png, 8 bytes), and this model takes no images.";
+        assert_eq!(fixture.call("read_file", json!({"path": "a.png"})).await, told);
     }
 
     #[test]

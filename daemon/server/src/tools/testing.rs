@@ -63,6 +63,7 @@ impl Fixture {
         let context = ToolContext {
             trusted: true,
             is_answered: true,
+            reads_images: true,
             workspace: Arc::new(workspace),
             docs,
             edits: Arc::clone(&editor) as Arc<dyn Edits>,
@@ -141,6 +142,11 @@ impl Fixture {
 
     pub(super) fn context(&self) -> &ToolContext {
         &self.context
+    }
+
+    /// The model takes no images.
+    pub(super) fn refuse_images(&mut self) {
+        self.context.reads_images = false;
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
