@@ -101,6 +101,22 @@ async fn a_file_that_is_moved_takes_its_edits_along() {
 }
 
 #[tokio::test]
+async fn a_move_is_followed_however_its_ends_are_reported() {
+    let reports: [&[&[&str]]; 3] =
+        [&[&["b.py"], &["c.py"]], &[&["c.py"], &["b.py"]], &[&["b.py", "b.py", "c.py", "c.py"]]];
+    for report in reports {
+        for shown in ALL_SHOWN {
+            let test = edited(shown).await;
+            fs::rename(test.path("b.py"), test.path("c.py")).unwrap();
+            report.iter().for_each(|names| notify(&test, names, shown));
+            until(&test, "c.py", &["b5 agent"]).await;
+            assert_eq!(edits(&test, "b.py").await, [""; 0]);
+            test.finish().await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_files_of_a_moved_folder_take_their_edits_along() {
     let test = TestDaemon::open(Wire::Anthropic, &[("src/in/a", LINES), ("src/b", "x\n")]).await;
     let replies = [edit("c1", "src/in/a", "b5", "B5"), edit("c2", "src/b", "x", "y"), say("Done.")];

@@ -61,7 +61,11 @@ impl Reviews {
     }
 
     pub(crate) fn watched(&mut self, uris: &[String]) {
-        let paths: Vec<PathBuf> = uris.iter().filter_map(|uri| path_of(uri)).collect();
+        // An editor may report the two ends of a move one after the other.
+        let mut paths = std::mem::take(&mut self.files.changed_last);
+        let before = paths.len();
+        paths.extend(uris.iter().filter_map(|uri| path_of(uri)));
+        self.files.changed_last = paths[before..].iter().take(MOST_CANDIDATES).cloned().collect();
         // For a removed folder an editor does not name the files in it.
         let keys = self.awaited(|path| path.ancestors().any(|at| paths.iter().any(|it| it == at)));
         for key in keys {
@@ -235,7 +239,8 @@ impl Known {
 /// Paths at which a file may be that was at `path`, if these paths changed. Of a moved folder a client names
 /// the folder alone.
 fn candidates(path: &Path, changed: &[PathBuf]) -> Vec<PathBuf> {
-    let (gone, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+    // An editor may report a file twice, as saved and as removed.
+    let (gone, others): (BTreeSet<&PathBuf>, BTreeSet<&PathBuf>) =
         changed.iter().partition(|changed| path.starts_with(changed));
     let below = |other: &PathBuf| {
         let names = gone.iter().filter_map(|gone| path.strip_prefix(gone).ok());

@@ -19,6 +19,8 @@ pub(super) struct Files {
     pub(super) made: BTreeSet<PathBuf>,
     /// Keys of open documents whose own path leads there by symbolic links.
     pub(super) links: HashMap<FileKey, FileKey>,
+    /// Paths of the last notification about files that changed on disk.
+    pub(super) changed_last: Vec<PathBuf>,
     /// Counts reads of the disk.
     reads: AtomicU64,
     /// Number of the newest read of each file, by key.
