@@ -42,6 +42,12 @@ function plan(rev: number, ...statuses: ItemStatus[]): PlanNotification {
   return { sessionId: "s", turnId: "t", rev, panel: "expanded", items, completed, total: items.length, dropped: [] };
 }
 
+/** VS Code asks for the rows, and for those in a root that is open. */
+function draw(tree: PlanTree, isOpen = true): void {
+  const roots = tree.getChildren().filter((row) => row.kind === "root");
+  roots.filter(() => isOpen).forEach((root) => tree.getChildren(root));
+}
+
 const shown = (): string[] => (revealed as Row[]).map((row) => (row.kind === "item" ? row.item.content : row.kind));
 
 describe("the plan view", () => {
@@ -60,13 +66,24 @@ describe("the plan view", () => {
   });
 
   it("brings the running step into view, once", async () => {
-    const { plans } = setUp();
+    const { plans, tree } = setUp();
     plans.update(plan(1, "inProgress", "pending"));
     await Promise.resolve();
     plans.update(plan(2, "completed", "inProgress"));
+    draw(tree);
     plans.update(plan(3, "completed", "inProgress"));
+    draw(tree);
     await Promise.resolve();
     expect(shown()).toEqual(["root", "Step 1"]);
+  });
+
+  it("leaves a folded plan folded, also if VS Code does not report it", () => {
+    const { plans, tree } = setUp();
+    plans.update(plan(1, "inProgress", "pending"));
+    draw(tree, false);
+    plans.update(plan(2, "completed", "inProgress"));
+    draw(tree, false);
+    expect(shown()).toEqual(["root"]);
   });
 
   it("shows a process under its step, and below a plan that is folded", () => {
@@ -94,17 +111,19 @@ describe("the plan view", () => {
 
   it("takes no other view's place", () => {
     view.visible = false;
-    const { plans } = setUp();
+    const { plans, tree } = setUp();
     plans.update(plan(1, "inProgress", "pending"));
     plans.update(plan(2, "completed", "inProgress"));
+    draw(tree);
     expect(shown()).toEqual([]);
   });
 
   it("stays where it is while the user is in it", () => {
-    const { plans } = setUp();
+    const { plans, tree } = setUp();
     plans.update(plan(1, "inProgress", "pending"));
     view.select({ selection: [] });
     plans.update(plan(2, "completed", "inProgress"));
+    draw(tree);
     expect(shown()).toEqual(["root"]);
   });
 

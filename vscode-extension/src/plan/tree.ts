@@ -32,6 +32,7 @@ import {
   itemRows,
   openItems,
 } from "./rows";
+import { commandOf } from "./rowCommands";
 import { rowText } from "./rowLabels";
 
 interface Sources {
@@ -67,6 +68,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   #drawn = "";
   /** The root that the user folded, by id: nothing in it is revealed. */
   #foldedRoot = "";
+  /** The root for whose children VS Code asked since the last change, by id. It is open: the event of folding can be lost, too. */
+  #openRoot = "";
   /** The item in progress that was revealed last, by id. */
   #revealedItem = "";
   /** Time at which the user last selected, opened or folded a row. VS Code reports no scrolling. */
@@ -108,7 +111,9 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       processes.onDidChange(() => this.#refresh()),
       plans.onDidChange(({ reveal }) => {
         this.#refresh();
-        void (reveal ? this.#reveal() : this.#revealRunning());
+        if (reveal) {
+          void this.#reveal();
+        }
       }),
       sessions.onDidChange(() => this.#refresh()),
       approvals.onDidAdd(() => this.#refresh()),
@@ -127,6 +132,10 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     }
     this.#opened.add(idOf(row));
     this.#folded.delete(idOf(row));
+    if (row.kind === "root") {
+      this.#openRoot = idOf(row);
+      void this.#revealRunning();
+    }
     return this.#children(row);
   }
 
@@ -369,6 +378,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const drawn = this.#asDrawn();
     if (drawn !== this.#drawn) {
       this.#drawn = drawn;
+      this.#openRoot = "";
       this.#changed.fire(undefined);
     }
   }
@@ -397,7 +407,11 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   /** Brings the item in progress into view when it is another one, unless the user is in the tree. */
   async #revealRunning(): Promise<void> {
     const root = this.#top().find((row) => row.kind === "root");
-    if (!this.#view.visible || root === undefined || !root.running || root.collapsed || idOf(root) === this.#foldedRoot) {
+    if (!this.#view.visible || root === undefined || !root.running || root.collapsed) {
+      return;
+    }
+    // To reveal an item would unfold the plan.
+    if (idOf(root) === this.#foldedRoot || idOf(root) !== this.#openRoot) {
       return;
     }
     const running = this.#items(root).find(({ item }) => item.status === "inProgress");
@@ -467,34 +481,5 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
     case "dropped":
     case "queued":
       return None;
-  }
-}
-
-/** Command of a click or Enter. Rows with children open and close instead. */
-function commandOf(row: Row): vscode.Command | undefined {
-  switch (row.kind) {
-    case "approval":
-      return { command: "cairn.approval.show", title: l10n.t("Show"), arguments: [row.params.approvalId] };
-    case "decide":
-      return { command: "cairn.revealHunk", title: l10n.t("Show"), arguments: [{ ...row, hunkId: row.file.hunks[0]?.id, focus: true }] };
-    case "ready":
-      return { command: "cairn.runPlan", title: l10n.t("Run Plan") };
-    case "turn":
-    case "answer":
-    case "command":
-      return { command: "cairn.showConversation", title: l10n.t("Show Conversation") };
-    case "file":
-      return { command: "cairn.openPlanFile", title: l10n.t("Open"), arguments: [row] };
-    case "process":
-      return { command: "cairn.watchProcess", title: l10n.t("Watch Process"), arguments: [row] };
-    case "subagent":
-      return row.subagent.total === 0 ? { command: "cairn.showConversation", title: l10n.t("Show Conversation") } : undefined;
-    case "root":
-    case "item":
-    case "dropped":
-    case "queued":
-    case "history":
-    case "earlier":
-      return undefined;
   }
 }

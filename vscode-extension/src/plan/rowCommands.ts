@@ -1,0 +1,33 @@
+import type * as vscode from "vscode";
+import { l10n } from "vscode";
+
+import type { Row } from "./rows";
+
+/** Command of a click or Enter. Rows with children open and close instead. */
+export function commandOf(row: Row): vscode.Command | undefined {
+  switch (row.kind) {
+    case "approval":
+      return { command: "cairn.approval.show", title: l10n.t("Show"), arguments: [row.params.approvalId] };
+    case "decide":
+      return { command: "cairn.revealHunk", title: l10n.t("Show"), arguments: [{ ...row, hunkId: row.file.hunks[0]?.id, focus: true }] };
+    case "ready":
+      return { command: "cairn.runPlan", title: l10n.t("Run Plan") };
+    case "turn":
+    case "answer":
+    case "command":
+      return { command: "cairn.showConversation", title: l10n.t("Show Conversation") };
+    case "file":
+      return { command: "cairn.openPlanFile", title: l10n.t("Open"), arguments: [row] };
+    case "process":
+      return { command: "cairn.watchProcess", title: l10n.t("Watch Process"), arguments: [row] };
+    case "subagent":
+      return row.subagent.total === 0 ? { command: "cairn.showConversation", title: l10n.t("Show Conversation") } : undefined;
+    case "root":
+    case "item":
+    case "dropped":
+    case "queued":
+    case "history":
+    case "earlier":
+      return undefined;
+  }
+}
