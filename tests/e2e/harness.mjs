@@ -33,6 +33,8 @@ let editor;
 /** Settings that the scene has changed, and the theme among them. */
 let changed;
 let colors;
+/** Number of times that the settings were changed. */
+let written = 0;
 let broken;
 /** Names of the steps of the scene that is being described. */
 let described = [];
@@ -109,10 +111,13 @@ export function statePort() {
   return reports.port;
 }
 
-/** Changes the settings of the machine over those of the start. The theme stays. */
-export function configure(settings) {
+/** Changes the settings of the machine over those of the start, and waits until VS Code has read them. The theme stays. */
+export async function configure(settings) {
   changed = { ...settings, ...colors };
-  return editor.configure(changed);
+  written += 1;
+  const number = written;
+  await editor.configure({ ...changed, "e2e.settings": number });
+  await state(({ settings }) => settings === number, "the settings");
 }
 
 /** Themes by the names that VS Code shows, with their ids and kinds. */

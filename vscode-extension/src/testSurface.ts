@@ -155,6 +155,9 @@ class Surface {
     const changes = [this.#changed.event];
     const { window } = vscode;
     return {
+      // The test writes a number with the settings, to see when VS Code has read them. A name that begins like Cairn's
+      // hides a change of those from `affectsConfiguration`.
+      settings: { changes: [vscode.workspace.onDidChangeConfiguration], read: () => vscode.workspace.getConfiguration().get("e2e.settings") },
       messages: { changes, read: () => [...this.messages.values()] as unknown },
       said: { changes, read: () => this.said.slice(-10) },
       input: { changes, read: () => inputState([...this.inputs.values()].at(-1)) },
