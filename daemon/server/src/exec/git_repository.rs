@@ -21,7 +21,6 @@ pub(super) struct Repository {
     /// Folder for this working copy only.
     pub(super) own: PathBuf,
     /// Folder that all working copies share; often the same as `own`.
-    #[cfg_attr(windows, expect(dead_code, reason = "only a sandbox looks there"))]
     pub(super) common: PathBuf,
 }
 

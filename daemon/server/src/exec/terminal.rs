@@ -49,4 +49,4 @@ impl Terminal {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub use std::convert::Infallible as Terminal;
+pub(super) use std::convert::Infallible as Terminal;

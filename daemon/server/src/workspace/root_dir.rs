@@ -205,17 +205,23 @@ impl Place<'_> {
 }
 
 /// Permission bits of a file; `None` on Windows, where a file has access rules instead.
+#[cfg(unix)]
 pub(super) fn mode_of(metadata: &Metadata) -> Option<u32> {
-    #[cfg(unix)]
-    return Some(std::os::unix::fs::MetadataExt::mode(metadata) & 0o7777);
-    #[cfg(windows)]
+    Some(std::os::unix::fs::MetadataExt::mode(metadata) & 0o7777)
+}
+
+#[cfg(windows)]
+pub(super) fn mode_of(_metadata: &Metadata) -> Option<u32> {
     None
 }
 
+#[cfg(unix)]
 fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    #[cfg(unix)]
-    return file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(windows)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(windows)]
+fn set_mode(_file: &File, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 

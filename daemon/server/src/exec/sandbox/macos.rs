@@ -7,7 +7,6 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::Arc,
 };
 
 use cairn_core::policy::seatbelt;
