@@ -110,7 +110,7 @@ impl Tool for Grep {
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(ToolFailure::Tell(pattern::too_long(&pattern)));
         }
-        if let Some(path) = path.as_deref().and_then(|given| outside::readable(given, context)) {
+        if let Some(path) = path.as_deref().and_then(|given| outside::searchable(given, context)) {
             let form = match output {
                 Output::Content => "",
                 Output::Files => "l",

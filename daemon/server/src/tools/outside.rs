@@ -11,7 +11,7 @@ use super::{
 };
 use crate::workspace::{PathError, path_of};
 
-/// Remark for the model about what it reads.
+/// Remark for the model about a file that it reads.
 const READ_ONLY: &str = "Outside the workspace: it can be read, not edited.";
 /// Remark about a file in the temporary folder.
 const TEMPORARY: &str =
@@ -45,16 +45,26 @@ pub(super) fn readable(given: &str, context: &ToolContext) -> Option<PathBuf> {
         return None;
     }
     let below_one = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
-    let shown = &context.sandbox_config.settings.readable;
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     let names: Option<Vec<&str>> = home
         .and_then(|home| path.strip_prefix(home).ok())
         .and_then(|below| below.components().map(|part| part.as_os_str().to_str()).collect());
     let is_readable = below_one(&LIBRARIES)
         || below_one(TEMPORARY_FOLDERS)
-        || shown.iter().any(|folder| path.starts_with(folder))
+        || is_shown_by_user(&path, context)
         || names.is_some_and(|names| is_toolchain_place(names.iter().copied()));
     is_readable.then_some(path)
+}
+
+/// Returns a readable path that may be searched. A folder that the user shows to commands may hold files with secrets,
+/// which a search would send to the model without an approval.
+pub(super) fn searchable(given: &str, context: &ToolContext) -> Option<PathBuf> {
+    readable(given, context).filter(|path| path.is_file() || !is_shown_by_user(path, context))
+}
+
+fn is_shown_by_user(path: &Path, context: &ToolContext) -> bool {
+    let shown = &context.sandbox_config.settings.readable;
+    shown.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Returns an absolute path outside the workspace. On Windows, where commands have no sandbox, there is none.
