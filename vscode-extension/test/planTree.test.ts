@@ -77,7 +77,7 @@ describe("the plan view", () => {
     expect(shown()).toEqual(["root", "Step 1"]);
   });
 
-  it("leaves a folded plan folded, also if VS Code does not report it", () => {
+  it("leaves a folded plan folded, even if VS Code does not report it", () => {
     const { plans, tree } = setUp();
     plans.update(plan(1, "inProgress", "pending"));
     draw(tree, false);

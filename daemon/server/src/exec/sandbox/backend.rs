@@ -127,7 +127,7 @@ impl Sandbox {
             let cwd = cwd.canonicalize().unwrap_or(cwd);
             let spec = SandboxSpec { paths: &paths, own: &own, network: needs.network, cwd: &cwd };
             let open = || Loopback::open(&builder, &own.program);
-            // Without one the command has a loopback of its own, or fails for the same reason.
+            // After an error the command gets its own loopback, or its start fails with the same error.
             let loopback = session.and_then(|session| {
                 let found = loopbacks.of(session, open);
                 found.inspect_err(|error| tracing::warn!("no shared loopback: {error}")).ok()

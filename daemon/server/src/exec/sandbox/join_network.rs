@@ -1,5 +1,5 @@
-//! Roles of this program for a network that commands share (`loopback`): it builds the namespaces, or enters them for a
-//! command.
+//! Roles of this program for a network that commands share (`loopback`): one sends the namespaces to the daemon, the
+//! other enters them for a command.
 
 use std::{
     ffi::OsString,
@@ -23,7 +23,7 @@ use super::{
 /// Role of the process that enters the namespaces.
 pub(super) const JOINER: &str = "join-network";
 
-/// Runs the process that builds the namespaces, which the launcher has put it in: sends them to the daemon.
+/// Sends the namespaces of this process, which the launcher has built, to the daemon.
 pub(super) fn open() -> anyhow::Result<ExitCode> {
     let namespace = |name: &str| File::open(format!("/proc/self/ns/{name}")).map(OwnedFd::from);
     let loopback = Loopback { user: namespace("user")?, network: namespace("net")? };
@@ -43,7 +43,7 @@ pub(super) fn join_and_exec(arguments: Vec<OsString>) -> anyhow::Result<ExitCode
         .context("the user namespace of the session cannot be entered")?;
     move_into_link_name_space(joined.as_fd(), Some(LinkNameSpaceType::Network))
         .context("the network of the session cannot be entered")?;
-    ensure!(network()? != before, "the session has no network of its own");
+    ensure!(network()? != before, "the network of the session is that of the daemon");
     let (program, arguments) = arguments.split_first().context("no program")?;
     let error = Command::new(program).args(arguments).exec();
     Err(error).with_context(|| format!("{} could not be started", program.display()))

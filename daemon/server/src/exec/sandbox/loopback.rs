@@ -2,8 +2,8 @@
 //! a server that an earlier one started in the background.
 //!
 //! A short-lived process builds a user namespace, with the network namespace in it, and sends both to the daemon,
-//! which keeps them open. For a command, the daemon sends them to [`join_and_exec`](super::join_network::join_and_exec), which enters them before it
-//! executes the launcher of the sandbox.
+//! which keeps them open. For a command, the daemon sends them to `join_network::join_and_exec`, which enters them before
+//! it executes the launcher of the sandbox.
 
 use std::{
     ffi::OsString,
@@ -66,7 +66,7 @@ impl Loopback {
         })
     }
 
-    /// Sends the namespaces to [`join_and_exec`](super::join_network::join_and_exec).
+    /// Sends the namespaces to `join_network::join_and_exec`.
     pub(in crate::exec) fn send(&self, to: &UnixStream) -> io::Result<()> {
         let namespaces = [self.user.as_fd(), self.network.as_fd()];
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
