@@ -78,11 +78,11 @@ impl Sessions {
             )),
             SandboxKind::Missing => {
                 let reason = self.status.backend.clone()?.err()?;
-                let (problem, advice) = missing(reason);
+                let (problem, advice) = missing(reason.clone());
                 Some(Banner::new(
                     problem,
                     format!(
-                        "No sandbox works here, so commands can reach all your files and the network, and each is asked for. {advice}"
+                        "No sandbox works here ({reason}), so commands can reach all your files and the network, and each is asked for. {advice}"
                     ),
                 ))
             }

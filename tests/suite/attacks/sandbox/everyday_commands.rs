@@ -1,6 +1,11 @@
 //! Everyday commands that must work in a sandbox.
 
+use std::{fs, process::Stdio};
+
+use cairn_tests::lsp_client::start;
+
 use super::*;
+use crate::attacks::ran;
 
 /// Name, command, and its output when it works. Later rows see the results of earlier ones.
 const WORK: &[(&str, &str, &str)] = &[
@@ -149,5 +154,37 @@ async fn a_small_program_is_built_without_a_network() {
         let build = "mkdir -p p/src && cd p && echo 'fn main() { println!(\"built\"); }' > src/main.rs && printf '[package]\\nname = \"p\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n[workspace]\\n' > Cargo.toml && cargo run -q --offline";
         let ran = test.run(build, &[]).await;
         assert!(ran.ok && ran.said.contains("built\n"), "{way}: {}", ran.said);
+    }
+}
+
+/// As `nice` and services of low priority start a program.
+#[tokio::test]
+async fn commands_run_in_a_sandbox_at_the_lowest_priority() {
+    for way in WAYS {
+        if SandboxTest::set(way, json!({})).await.is_none() {
+            continue;
+        }
+        let folder = tempfile::tempdir_in(visible_folder()).unwrap();
+        let script = folder.path().join("script.json");
+        let call = json!({ "name": "bash", "arguments": { "command": "nice" } });
+        let steps = json!([
+            { "calls": [call] },
+            { "expect": { "lastContains": ["19\n", "exit code 0"] }, "text": "Done." },
+        ]);
+        fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+        // A process gets the priority of the thread that starts it, which ends with this test.
+        rustix::process::setpriority_process(None, 19).unwrap();
+        let child = start(|command| {
+            command.args(["run", "Do it", "--yes", "--replay"]).arg(&script);
+            command.arg("--workspace").arg(folder.path()).env("CAIRN_SANDBOX", way);
+            command.env("CAIRN_STATE_DIR", folder.path().join("state"));
+            command.stdin(Stdio::null()).stderr(Stdio::piped());
+        });
+        let output = tokio::time::timeout(Duration::from_secs(20), child.wait_with_output());
+        let output = output.await.expect("it ends").unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{way}: {said}{log}");
+        ran(1);
     }
 }

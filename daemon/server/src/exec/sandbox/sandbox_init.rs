@@ -16,8 +16,8 @@ use anyhow::Context;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{
-        DumpableBehavior, Pid, Signal, WaitOptions, getuid, ioctl_tiocsctty, set_dumpable_behavior,
-        set_parent_process_death_signal, setpriority_process, setsid, wait,
+        DumpableBehavior, Pid, Signal, WaitOptions, getpriority_process, getuid, ioctl_tiocsctty,
+        set_dumpable_behavior, set_parent_process_death_signal, setpriority_process, setsid, wait,
     },
     termios::isatty,
 };
@@ -117,7 +117,8 @@ pub(super) fn die_with_parent() -> anyhow::Result<()> {
 /// priority, so that it can end the sandbox.
 fn spawn_nice_shell(command: OsString, own_group: bool) -> anyhow::Result<Pid> {
     let starting = std::thread::spawn(move || {
-        setpriority_process(None, COMMAND_NICENESS)?;
+        // A process may not take back niceness that it has.
+        setpriority_process(None, COMMAND_NICENESS.max(getpriority_process(None)?))?;
         spawn_shell(&command, own_group)
     });
     let shell = starting
