@@ -85,7 +85,14 @@ pub fn replace(
     if let Occurrences::Below { at_end, .. } = occurrences {
         return place::with_last_break(text, |text| {
             if !(at_end && old.is_empty()) {
-                return replace_found(text, old, new, occurrences);
+                let replaced = replace_found(text, old, new, occurrences);
+                // Codex applies a hunk whose last line is a blank one that the file does not have, such as at its end.
+                return match (&replaced, place::without_last_blank(old, new)) {
+                    (Err(EditError::NotFound { .. }), Some((old, new))) => {
+                        replace_found(text, old, new, occurrences)
+                    }
+                    _ => replaced,
+                };
             }
             let text = insert(text, to_lf(text).split_inclusive('\n').count(), new)?;
             Ok(Replaced { text, count: 1, loose: false })

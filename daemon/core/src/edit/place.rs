@@ -19,6 +19,12 @@ pub(super) fn with_last_break(
     Ok(replaced)
 }
 
+/// Old and new lines without a blank one at their end; `None` if the old lines do not end with one.
+pub(super) fn without_last_blank<'a>(old: &'a str, new: &'a str) -> Option<(&'a str, &'a str)> {
+    let short = |lines: &'a str| lines.strip_suffix('\n').filter(|lines| lines.ends_with('\n'));
+    Some((short(old)?, short(new).unwrap_or(new)))
+}
+
 /// Place below these lines, of which each is below the one before; blanks around them do not matter.
 pub(super) fn below(text: &str, lines: &[String]) -> Option<usize> {
     let mut rest = text.split_inclusive('\n');
@@ -57,7 +63,7 @@ mod tests {
         let ambiguous = "`old_text` is in the file 2 times (at lines 3, 6). Add surrounding lines until it is unique, or set `replace_all`.";
         let (a, b, c, bar): (&[_], &[_], &[_], &[_]) =
             (&["class A:"], &["class B:"], &["class C:"], &["class A:", "bar"]);
-        let table: [(&[&str], bool, &str, &str, &str); 10] = [
+        let table: [(&[&str], bool, &str, &str, &str); 12] = [
             (b, false, "  foo|", "  b|", "xfoo|class A:|  foo|  bar|class B:|  b|foo|end|"),
             (bar, false, "foo|", "c|", "xfoo|class A:|  foo|  bar|class B:|  foo|c|end|"),
             (&[], true, "  foo|", "d|", "xfoo|class A:|  foo|  bar|class B:|d|foo|end|"),
@@ -70,6 +76,15 @@ mod tests {
             (&[], false, "foo|end|", "", "xfoo|class A:|  foo|  bar|class B:|  foo|"),
             (&[], false, "end|", "|", "xfoo|class A:|  foo|  bar|class B:|  foo|foo||"),
             (&[], false, "  foo|", "e|", ambiguous),
+            // Below the last line there is no blank one.
+            (
+                &[],
+                false,
+                "end||",
+                "end||f||",
+                "xfoo|class A:|  foo|  bar|class B:|  foo|foo|end||f|",
+            ),
+            (&[], false, "  foo||", "e|", ambiguous),
         ];
         for (lines, at_end, old, new, expected) in table {
             let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
