@@ -94,6 +94,11 @@ fn translate_one(
     form.fit_types();
     match tool.name.as_str() {
         "read_file" => form.take_lines(),
+        "write_file" => {
+            if let Some(edit) = form.take_addition() {
+                return offered("edit_file").map(|_| edit);
+            }
+        }
         "grep" => form.take_options(),
         "bash" | "powershell" => form.take_shell(),
         "edit_file" => {
@@ -268,6 +273,18 @@ impl Form<'_> {
         if let Some(last) = last {
             self.set("limit", json!((last + 1).saturating_sub(first.unwrap_or(1)).max(1)));
         }
+    }
+
+    /// An addition to a file in the form of Kimi CLI, as an edit at its end.
+    fn take_addition(&mut self) -> Option<Translated> {
+        if self.take("mode")? != "append" {
+            return None;
+        }
+        let (path, text) = (self.arguments.remove("path")?, self.arguments.remove("content")?);
+        let edit = json!({ "old_text": "", "new_text": text, "after": [], "at_end": true });
+        let arguments = [("path".to_owned(), path), ("edits".to_owned(), json!([edit]))];
+        let (name, ignored) = ("edit_file".to_owned(), Vec::new());
+        Some(Translated { name, arguments: arguments.into_iter().collect(), ignored })
     }
 
     /// Options of the program grep, and the negation of `ignore_case`.

@@ -117,6 +117,9 @@ pub(super) const SAYS_NOTHING: &[&str] = &[
     "-n",
     "line_numbers",
     "expected_replacements",
+    "instruction",
+    "head_limit",
+    "yield_time_ms",
 ];
 
 const PATH: &[&str] = &[
@@ -159,7 +162,9 @@ const EDIT_FILE: Aliases = &[
 /// Returns the arguments of a tool with their other names.
 pub(super) fn arguments(tool: &str) -> Aliases {
     match tool {
-        "read_file" => &[("path", PATH), ("offset", &["line_offset"]), ("limit", &["line_count"])],
+        "read_file" => {
+            &[("path", PATH), ("offset", &["line_offset"]), ("limit", &["line_count", "n_lines"])]
+        }
         "edit_file" => EDIT_FILE,
         "write_file" => {
             &[("path", PATH), ("content", &["contents", "file_text", "text", "code_edit"])]

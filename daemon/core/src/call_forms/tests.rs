@@ -190,6 +190,22 @@ fn the_edit_of_kimi_cli_is_taken() {
 }
 
 #[test]
+fn a_file_is_written_or_extended_as_kimi_cli_does() {
+    check(
+        "WriteFile",
+        json!({"path": "a", "content": "x", "mode": "overwrite"}),
+        expect![[r#"write_file {"path":"a","content":"x"}"#]],
+    );
+    check(
+        "WriteFile",
+        json!({"path": "a", "content": "x\n", "mode": "append"}),
+        expect![[
+            r#"edit_file {"path":"a","edits":[{"old_text":"","new_text":"x\n","after":[],"at_end":true}]}"#
+        ]],
+    );
+}
+
+#[test]
 fn a_tool_that_is_missing_has_a_similar_one() {
     for (name, text) in [
         (
