@@ -5,8 +5,8 @@
 use std::{collections::HashSet, io::Write, path::Path};
 
 use cairn_protocol::{
-    BannerKind, Connection, EndReason, FileKind, ItemStatus, MessageRole, Notice, ToolNotification,
-    ToolState, TurnPhase, Usage,
+    BannerKind, Connection, EndReason, FileKind, ItemStatus, MessageRole, Notice, PlanItem,
+    PlanNotification, ToolNotification, ToolState, TurnPhase, Usage,
 };
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ enum RunEvent<'a> {
     Plan {
         completed: u32,
         total: u32,
-        items: Vec<Item<'a>>,
+        items: &'a [Item],
     },
     CallStarted {
         #[serde(flatten)]
@@ -103,9 +103,9 @@ enum RunEvent<'a> {
     },
 }
 
-#[derive(Serialize)]
-struct Item<'a> {
-    content: &'a str,
+#[derive(Serialize, PartialEq)]
+struct Item {
+    content: String,
     status: ItemStatus,
 }
 
@@ -125,6 +125,8 @@ pub(super) struct JsonReport {
     start: RunStart,
     banners: HashSet<String>,
     running: HashSet<String>,
+    /// Items of the plan that was written last.
+    plan: Vec<Item>,
 }
 
 impl JsonReport {
@@ -135,6 +137,17 @@ impl JsonReport {
         let mut out = std::io::stdout().lock();
         // A closed pipe: its reader wants no more.
         let _ = writeln!(out, "{value}").and_then(|()| out.flush());
+    }
+
+    /// Writes a plan, unless only the work on its steps has changed.
+    fn plan(&mut self, plan: &PlanNotification) {
+        let item = |item: &PlanItem| Item { content: item.content.clone(), status: item.status };
+        let items: Vec<Item> = plan.items.iter().map(item).collect();
+        if self.plan != items {
+            let (completed, total) = (plan.completed, plan.total);
+            self.write(&RunEvent::Plan { completed, total, items: &items });
+            self.plan = items;
+        }
     }
 
     fn call(&mut self, tool: &ToolNotification) {
@@ -169,14 +182,7 @@ impl Report for JsonReport {
 
     fn notice(&mut self, notice: &Notice) {
         match notice {
-            Notice::Plan(plan) => {
-                let items = plan
-                    .items
-                    .iter()
-                    .map(|item| Item { content: &item.content, status: item.status })
-                    .collect();
-                self.write(&RunEvent::Plan { completed: plan.completed, total: plan.total, items });
-            }
+            Notice::Plan(plan) => self.plan(plan),
             Notice::Message(message) => {
                 let is_shown = matches!(message.role, MessageRole::Assistant | MessageRole::Notice);
                 if let Some(text) = message.text.as_ref().filter(|_| is_shown) {

@@ -60,6 +60,8 @@ async fn json_has_one_event_a_line_and_each_type_is_documented() {
     assert_eq!(first("start")["version"], 1);
     assert_eq!(first("message")["text"], "I begin.");
     assert_eq!(first("plan")["items"], json!([{ "content": "Edit", "status": "inProgress" }]));
+    // The calls for the step change no item.
+    assert_eq!(types.iter().filter(|name| **name == "plan").count(), 1, "{types:?}");
     assert_eq!(first("callEnded")["state"], "done");
     assert_eq!(first("declined")["reason"], "nobody is there to ask and --yes was not given");
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\r\n-two\r\n+2\r\n three\r\n";
