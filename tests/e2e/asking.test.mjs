@@ -245,7 +245,7 @@ scene("tasks in the box", { model: true, conversation: "folded", prepare: () => 
     assert.match(words(asked), /would end the turn.*\[>\] #1 Mend it.*checked your last edit/);
     await asked.say("The discount is mended. I could not run the tests.");
     await edits(1);
-    const left = "not checked since the last edit";
+    const left = "no successful check since the last edit";
     await window.row("Plan", `Mend the discount. Plan, 0 of 2 done, 2 open, ${left}`).waitFor();
     await window.command("Cairn: Show Conversation");
     await window

@@ -1310,7 +1310,7 @@ attachments?: Array<Attachment>, } | { "kind": "ended", reason: EndReason,
  */
 summary: string, openItems: number, 
 /**
- * No command has tested, built or checked the last edit of the turn. Since 1.4.
+ * No command has tested, built or checked the last edit of the turn with success. Since 1.4.
  */
 uncheckedEdits?: boolean, usage: Usage, 
 /**

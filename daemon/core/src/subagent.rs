@@ -12,7 +12,7 @@ pub const DEFAULT_ROUNDS: u32 = 30;
 pub const LAST_ROUND: &str = "You have one answer left. Call no more tools: report what you found and did, and what is left to do.";
 
 /// Line of a report about edits that no command checked.
-pub(crate) const UNCHECKED: &str = "No command has checked its last edit.";
+pub(crate) const UNCHECKED: &str = "No command has checked its last edit with success.";
 
 /// Maximum length of a report, in characters. A longer one is cut.
 const REPORT_LIMIT: usize = 16_000;
@@ -32,7 +32,7 @@ pub struct SubagentEnd {
     pub files: Vec<String>,
     /// Open items of its plan.
     pub open: Vec<String>,
-    /// No command has checked its last edit.
+    /// No command has checked its last edit with success.
     pub unchecked_edits: bool,
 }
 

@@ -336,7 +336,7 @@ impl Session {
             true => self.plan.open_count() as u32,
             false => 0,
         };
-        end.unchecked_edits = self.reminders.has_unchecked_edits();
+        end.unchecked_edits = self.reminders.lacks_check();
         self.ended_usage = (turn.rounds, turn.usage);
         self.notices.extend(turn.steers.iter().map(memory::unheard));
         if !turn.compaction.is_all() {

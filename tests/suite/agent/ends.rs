@@ -100,7 +100,10 @@ async fn an_unchecked_edit_of_a_subagent_is_one_of_its_parent() {
     assert!(told(&test));
     let requests = test.finish().await;
     let report = result(&requests[4], "k1");
-    assert!(report.contains("[cairn] No command has checked its last edit."), "{report}");
+    assert!(
+        report.contains("[cairn] No command has checked its last edit with success."),
+        "{report}"
+    );
 }
 
 #[tokio::test]

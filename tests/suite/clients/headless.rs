@@ -350,7 +350,7 @@ async fn each_permission_of_a_headless_run_needs_its_own_option() {
             let unchecked = given && option == "--allow-protected";
             let code = if unchecked { 5 } else { 0 };
             assert_eq!(output.status.code(), Some(code), "{call} {given}: {out} {err}");
-            assert_eq!(err.contains("checked the last edit."), unchecked, "{call}: {err}");
+            assert_eq!(err.contains("since the last edit."), unchecked, "{call}: {err}");
             assert_eq!(out.contains("(declined)"), !given, "{call}: {out}");
             assert_eq!(err.contains(option), !given, "{call}: {err}");
             assert_eq!(

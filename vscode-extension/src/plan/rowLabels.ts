@@ -40,7 +40,7 @@ export interface RowText {
 const { t } = l10n;
 
 const WAITS = t("waits for you");
-const UNCHECKED = t("not checked since the last edit");
+const UNCHECKED = t("no successful check since the last edit");
 
 export function rowText(row: Row): RowText {
   switch (row.kind) {

@@ -68,7 +68,7 @@ export type Entry = Place &
         readonly summary: string;
         /** Number of items of the plan that the turn left open. */
         readonly openItems: number;
-        /** No command has checked the last edit of the turn. */
+        /** No command has checked the last edit of the turn with success. */
         readonly uncheckedEdits: boolean;
         readonly usage: Usage;
         readonly problem?: TurnEndProblem | undefined;

@@ -77,15 +77,33 @@ pub struct ReminderState {
     /// True if a command that checks ran since the last edit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     checked: bool,
-    /// True if a file that needs a check was edited in this turn, and none ran since.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    unchecked_edits: bool,
+    #[serde(default, skip_serializing_if = "EditCheck::is_unneeded")]
+    edit_check: EditCheck,
     /// True if the plan was updated in this turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     planned: bool,
     /// True if the reminder at the end was given in this turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     end_given: bool,
+}
+
+/// Newest check of the edits of a turn, by a command that tests, builds or checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum EditCheck {
+    /// No file was edited that needs one.
+    #[default]
+    Unneeded,
+    /// None ran since the last edit.
+    Missing,
+    Failed,
+    Succeeded,
+}
+
+impl EditCheck {
+    fn is_unneeded(&self) -> bool {
+        *self == Self::Unneeded
+    }
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -181,7 +199,7 @@ impl ReminderState {
         self.rounds = 0;
         self.verification_given = false;
         self.checked = false;
-        self.unchecked_edits = false;
+        self.edit_check = EditCheck::Unneeded;
         self.planned = false;
         self.end_given = false;
     }
@@ -228,22 +246,26 @@ impl ReminderState {
     }
 
     /// Notes a command that ran. One that checks counts until the next edit.
-    pub fn command_ran(&mut self, command: &str) {
+    pub fn command_ran(&mut self, command: &str, succeeded: bool) {
         if verifying::checks(command) {
             self.checked = true;
-            self.unchecked_edits = false;
+            if !self.edit_check.is_unneeded() {
+                self.edit_check = if succeeded { EditCheck::Succeeded } else { EditCheck::Failed };
+            }
         }
     }
 
     /// Notes a change of a file, which no check has seen yet.
     pub fn edited(&mut self, path: &str) {
         self.checked = false;
-        self.unchecked_edits |= verifying::needs_check(path);
+        if verifying::needs_check(path) {
+            self.edit_check = EditCheck::Missing;
+        }
     }
 
-    /// Returns true if no command has checked the last edit of this turn. Prose needs no check.
-    pub fn has_unchecked_edits(&self) -> bool {
-        self.unchecked_edits
+    /// Returns true if no command has checked the last edit of this turn with success. Prose needs no check.
+    pub fn lacks_check(&self) -> bool {
+        matches!(self.edit_check, EditCheck::Missing | EditCheck::Failed)
     }
 
     /// Returns the reminder before an answer that would end the turn although items of a plan of
@@ -256,7 +278,8 @@ impl ReminderState {
         can_run: bool,
     ) -> Option<String> {
         let open = if self.planned { plan.open_count() } else { 0 };
-        let unchecked = self.unchecked_edits && can_run && !self.verification_given;
+        let unchecked =
+            self.edit_check == EditCheck::Missing && can_run && !self.verification_given;
         if !settings.end || self.end_given || (open == 0 && !unchecked) {
             return None;
         }

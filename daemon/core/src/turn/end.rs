@@ -14,7 +14,7 @@ pub struct End {
     pub cause: Option<EndCause>,
     /// Number of open items of the plan; 0 if the turn neither changed it nor did anything.
     pub open_items: u32,
-    /// No command has checked the last edit of the turn.
+    /// No command has checked the last edit of the turn with success.
     pub unchecked_edits: bool,
 }
 

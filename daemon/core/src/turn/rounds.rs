@@ -27,14 +27,17 @@ impl Session {
         let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn else { return };
         match batch.take_work(call_id) {
             // A command that was declined has no exit code. One that fails has checked something.
-            Some(Work::Command(command)) if content.contains(EXIT_CODE) => {
-                self.reminders.command_ran(&command);
+            Some(Work::Command(command)) => {
+                if let Some((_, code)) = content.rsplit_once(EXIT_CODE) {
+                    let digits = code.split(|c: char| !c.is_ascii_digit()).next();
+                    self.reminders.command_ran(&command, digits == Some("0"));
+                }
             }
             Some(Work::Edit(path)) if !is_error => self.reminders.edited(&path),
             Some(Work::Subagent) if content.contains(subagent::UNCHECKED) => {
                 self.reminders.edited("");
             }
-            Some(Work::Command(_) | Work::Edit(_) | Work::Subagent) | None => {}
+            Some(Work::Edit(_) | Work::Subagent) | None => {}
         }
         if batch.complete(call_id, content, is_error) {
             self.advance(effects);

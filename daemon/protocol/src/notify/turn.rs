@@ -31,7 +31,7 @@ pub enum TurnPhase {
         /// Last text of the assistant, or the failure and the next step for the user.
         summary: String,
         open_items: u32,
-        /// No command has tested, built or checked the last edit of the turn. Since 1.4.
+        /// No command has tested, built or checked the last edit of the turn with success. Since 1.4.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[ts(optional, as = "Option<bool>")]
         unchecked_edits: bool,

@@ -51,7 +51,7 @@ pub(super) struct RunEnd {
     /// Last text of the agent, or the failure and the next step.
     pub(super) summary: String,
     pub(super) open_items: u32,
-    /// No command has checked the last edit of the last turn.
+    /// No command has checked the last edit of the last turn with success.
     pub(super) unchecked_edits: bool,
     pub(super) spent: Spent,
     /// Session that can be continued. `None`: it is not kept.

@@ -321,7 +321,7 @@ fn left(end: &RunEnd, open: &[String]) -> String {
         lines.extend(open.iter().map(|item| format!("  - {item}")));
     }
     if end.unchecked_edits {
-        lines.push("No command has tested, built or checked the last edit.".to_owned());
+        lines.push("No test, build or check has succeeded since the last edit.".to_owned());
     }
     lines.join("\n")
 }

@@ -232,7 +232,7 @@ async fn work_that_the_end_leaves_is_printed_and_has_an_exit_code_of_its_own() {
     .with("--yes");
     let told = run.told(&run.arguments).await;
     assert_eq!(told.code, Some(5), "{}", told.err);
-    let left = "\n2 plan items are open:\n  - Mend\n  - Test\nNo command has tested, built or checked the last edit.\n";
+    let left = "\n2 plan items are open:\n  - Mend\n  - Test\nNo test, build or check has succeeded since the last edit.\n";
     assert!(told.err.contains(left), "{}", told.err);
     fs::remove_file(run.folder.path().join("work/a.py")).unwrap();
     let (code, out) = run.with("--json").finish().await;

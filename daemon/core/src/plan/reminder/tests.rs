@@ -309,7 +309,7 @@ fn a_command_that_checked_the_last_edit_is_verification() {
     let asked = |work: &[&str]| {
         let (mut state, mut plan) = (ReminderState::default(), Plan::default());
         for command in work {
-            if *command == "edit" { state.edited("a.rs") } else { state.command_ran(command) }
+            if *command == "edit" { state.edited("a.rs") } else { state.command_ran(command, true) }
         }
         let accepted = complete(&mut plan, &["[x] Read", "[x] Write", "[x] Send"]);
         state.verification(&settings, &plan, &accepted).is_some()

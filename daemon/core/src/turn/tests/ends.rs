@@ -10,8 +10,14 @@ fn ended(settings: TurnSettings, work: &[(&str, Value)], answer: &str) -> (Optio
     for (n, (name, arguments)) in work.iter().enumerate() {
         let id = format!("c{n}");
         test.reply(vec![call(&id, name, arguments.clone())], Stop::ToolUse);
-        let result = if *name == "bash" { "[cairn] exit code 1" } else { "ok" };
-        test.done(&id, result);
+        let fails = arguments["command"].as_str().is_some_and(|it| it.ends_with("false"));
+        let code = i32::from(fails);
+        let result = if *name == "bash" {
+            format!("[cairn] exit code {code}, 1.0 s")
+        } else {
+            "ok".to_owned()
+        };
+        test.done(&id, &result);
     }
     let mut reminder = None;
     let finished = |test: &TurnTest| {
@@ -111,6 +117,23 @@ fn ten_dishonest_ends_get_one_reminder() {
     }
 }
 
+/// The model saw the failure, so it gets no reminder. The user sees it at the end.
+#[test]
+fn a_check_that_failed_is_none_until_one_succeeds() {
+    let (fails, passes) = (run("npm test || false"), run("npm test"));
+    let table: [(&[_], bool); 6] = [
+        (&[edit("a.rs"), fails.clone()], true),
+        (&[edit("a.rs"), passes.clone(), fails.clone()], true),
+        (&[edit("a.rs"), fails.clone(), passes.clone()], false),
+        (&[edit("a.rs"), fails.clone(), edit("README.md")], true),
+        (&[edit("a.rs"), fails.clone(), run("ls")], true),
+        (std::slice::from_ref(&fails), false),
+    ];
+    for (work, lacks) in table {
+        assert_eq!(ended(settings(), work, "All tests pass."), (None, lacks), "{work:?}");
+    }
+}
+
 #[test]
 fn a_plan_of_an_earlier_turn_is_no_reason_for_a_reminder() {
     let mut test = TurnTest::start();
@@ -181,9 +204,10 @@ fn a_plan_for_approval_is_no_left_work() {
 fn an_unchecked_edit_of_a_subagent_is_one_of_the_turn() {
     let mut with_task = settings();
     with_task.tools.push(tool("task", true));
-    for (report, unchecked) in
-        [("[cairn] No command has checked its last edit.", true), ("[cairn] It changed a.", false)]
-    {
+    for (report, unchecked) in [
+        ("[cairn] No command has checked its last edit with success.", true),
+        ("[cairn] It changed a.", false),
+    ] {
         let mut test = TurnTest::new(with_task.clone());
         test.say("fix it");
         test.reply(vec![call("a", "task", json!({"a": "b"}))], Stop::ToolUse).done("a", report);

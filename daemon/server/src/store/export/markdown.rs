@@ -198,7 +198,8 @@ fn end(line: &EndedLine, out: &mut dyn Write) -> io::Result<()> {
         StoredEnd::Limit => "at a limit",
         StoredEnd::Interrupted => "interrupted",
     };
-    let unchecked = if *unchecked_edits { " No command has checked the last edit." } else { "" };
+    let unchecked =
+        if *unchecked_edits { " No check has succeeded since the last edit." } else { "" };
     writeln!(out, "*The turn ended: {reason}. Open items: {open_items}.{unchecked}*\n")
 }
 

@@ -169,7 +169,7 @@ pub struct EndedLine {
     pub summary: String,
     /// Number of plan items that are not completed.
     pub open_items: u32,
-    /// No command has checked the last edit of the turn.
+    /// No command has checked the last edit of the turn with success.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchecked_edits: bool,
     /// Tokens of the session up to here.
