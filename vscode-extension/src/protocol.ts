@@ -431,7 +431,7 @@ export type ForkSessionParams = { sessionId: string,
  */
 atTurn?: string, };
 
-export type FormChange = "always_reasoning" | "never_reasoning" | "no_unknown_members" | "signed_calls" | "no_stream_options" | "other_limit_name" | "strict_turns";
+export type FormChange = "always_reasoning" | "never_reasoning" | "no_unknown_members" | "signed_calls" | "no_stream_options" | "other_limit_name" | "strict_turns" | "no_model_options";
 
 export type Hunk = { id: string, sessionId: string, turnId: string, planItem?: string, 
 /**

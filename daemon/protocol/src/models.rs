@@ -173,4 +173,6 @@ pub enum FormChange {
     OtherLimitName,
     /// The chat template demands alternating roles.
     StrictTurns,
+    /// Thinking, effort and the limit of an answer are the server's defaults.
+    NoModelOptions,
 }

@@ -8,6 +8,7 @@ pub mod choose;
 pub mod clean;
 pub mod encoding;
 mod failure;
+mod family;
 pub mod history;
 pub mod http;
 pub mod manners;
@@ -70,7 +71,7 @@ pub struct ModelRequest {
     pub tools: Arc<[ToolSpec]>,
     /// Encoded items of the conversation, with the provider's separators.
     pub messages: Bytes,
-    /// Opaque id of the session. A replay tracks its position by it.
+    /// Opaque id of the session. A replay tracks its position by it, and OpenAI's prompt cache its requests.
     pub session: SessionId,
     /// Limit of the answer in tokens. `None`: the default of the format applies.
     pub max_tokens: Option<u32>,

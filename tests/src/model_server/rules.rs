@@ -124,6 +124,8 @@ impl Rules {
             "max_tokens",
             "stream",
             "cache_control",
+            "thinking",
+            "output_config",
             "system",
             "tools",
             "tool_choice",
@@ -145,6 +147,7 @@ impl Rules {
             "stream",
             "store",
             "include",
+            "reasoning",
             "instructions",
             "tools",
             "tool_choice",
@@ -171,6 +174,15 @@ impl Rules {
             (Wire::Anthropic | Wire::OpenAi | Wire::Responses, _) => false,
         };
         self.require(fits, || "max_tokens: missing, zero or twice".to_owned());
+        for effort in [&body["output_config"]["effort"], &body["reasoning"]["effort"]] {
+            let words = ["low", "medium", "high", "xhigh", "max"];
+            let known = effort.as_str().is_none_or(|word| words.contains(&word));
+            self.require(known, || format!("effort: {effort}"));
+        }
+        let thinking = &body["thinking"];
+        self.require(thinking.is_null() || thinking["type"] == "adaptive", || {
+            format!("thinking: {thinking}")
+        });
         if wire == Wire::Responses {
             self.require(body["store"] == false, || "store: not false".to_owned());
             let system = &body["instructions"];

@@ -112,6 +112,32 @@ async fn a_server_is_asked_in_the_refused_form_once() {
     }
 }
 
+/// A gateway may serve a model under its name and refuse the vendor's options.
+#[tokio::test]
+async fn options_of_a_model_are_left_out_after_one_refusal() {
+    let anthropic = (Wire::Anthropic, "claude-opus-5-5", ["thinking", "output_config"]);
+    let responses = (Wire::Responses, "gpt-5.5", ["reasoning", "reasoning"]);
+    for (wire, name, members) in [anthropic, responses] {
+        let test = TestDaemon::open(wire, &[("a", "x\n")]).await;
+        let mut model = test.model.settings(wire);
+        model["name"] = name.into();
+        let settings = json!({ "settings": { "cairn": { "model": model } } });
+        test.editor.client.notify("workspace/didChangeConfiguration", settings);
+        let refusal = "effort: Extra inputs are not permitted";
+        let replies = rounds().into_iter().chain(rounds());
+        let rule = move |body: &Value| members.iter().all(|member| body[member].is_null());
+        let refused = demand(&test, replies, rule, refusal);
+        for task in ["Do it", "Do it again"] {
+            let end = test.editor.run(task).await;
+            assert_eq!(end.reason, EndReason::Completed, "{name}: {}", end.summary);
+        }
+        let first = test.model.requests()[0].json();
+        assert!(members.iter().all(|member| !first[member].is_null()), "{name}");
+        assert_eq!(*refused.lock().unwrap(), 1, "{name}");
+        test.finish().await;
+    }
+}
+
 /// Both requests are on the way before the first refusal comes.
 #[tokio::test]
 async fn tasks_beside_each_other_learn_the_same_lesson() {

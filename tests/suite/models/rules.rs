@@ -330,3 +330,20 @@ fn rules_of_top_level_fields_report_each_violation() {
         tools[0]: no object schema"#]]
     .assert_eq(&violations(Wire::Anthropic, &body).join("\n"));
 }
+
+#[test]
+fn options_of_a_model_have_the_values_of_the_vendors() {
+    let with = |member: &str, value: Value| {
+        let mut body =
+            json!({"model": "m", "max_tokens": 1, "stream": true, "messages": [user("a")]});
+        body[member] = value;
+        violations(Wire::Anthropic, &body).join("\n")
+    };
+    assert_eq!(with("thinking", json!({"type": "adaptive", "display": "summarized"})), "");
+    assert_eq!(with("output_config", json!({"effort": "high"})), "");
+    expect![[r#"thinking: {"type":"enabled","budget_tokens":9}"#]]
+        .assert_eq(&with("thinking", json!({"type": "enabled", "budget_tokens": 9})));
+    expect![[r#"effort: "enormous""#]]
+        .assert_eq(&with("output_config", json!({"effort": "enormous"})));
+    expect!["effort: not known"].assert_eq(&with("effort", json!("high")));
+}

@@ -44,6 +44,7 @@ const changeText: Readonly<Record<FormChange, () => string>> = {
   no_stream_options: () => t("no stream_options"),
   other_limit_name: () => t("the other name of the answer's limit"),
   strict_turns: () => t("user and assistant by turns"),
+  no_model_options: () => t("no thinking or effort options"),
 };
 
 const partText: Readonly<Record<CheckedPart, () => string>> = {

@@ -27,13 +27,14 @@ use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
+    manners::{self, KnownServer},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.anthropic.com";
 /// Version of the API. Newer ones exist; every gateway understands this one.
 pub const API_VERSION: &str = "2023-06-01";
 
-/// Limit of an answer in tokens when the user set none; the format requires one.
+/// Limit of an answer in tokens when neither the user nor the family states one; the format requires one.
 pub const DEFAULT_MAX_TOKENS: u32 = 16_384;
 
 /// Configuration of the provider.
@@ -74,6 +75,7 @@ pub struct Anthropic {
     version: String,
     tool_choice: ToolChoice,
     turns: Turns,
+    known: KnownServer,
     endpoint: Arc<Endpoint>,
 }
 
@@ -84,17 +86,31 @@ impl Anthropic {
         let official = base_url.origin() == OFFICIAL_BASE_URL;
         let turns = Turns::of(official, base_url.is_loopback(), &model);
         let endpoint = Arc::new(Endpoint::new(&base_url, &path, key, patience));
-        Self { model, version, tool_choice, turns, endpoint }
+        Self { model, version, tool_choice, turns, known: KnownServer::default(), endpoint }
+    }
+
+    /// Sets the lessons of the server.
+    #[must_use]
+    pub fn knowing(self, known: KnownServer) -> Self {
+        Self { known, ..self }
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<Bytes> {
         let cached = json!({ "type": "ephemeral" });
+        let options = self.known.options(&self.model);
+        let limit = request.max_tokens.or(options.answer).unwrap_or(DEFAULT_MAX_TOKENS);
         let mut head = json!({
             "model": self.model,
-            "max_tokens": request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+            "max_tokens": limit,
             "stream": true,
             "cache_control": cached,
         });
+        if options.adaptive_thinking {
+            head["thinking"] = json!({ "type": "adaptive", "display": "summarized" });
+        }
+        if let Some(effort) = options.effort {
+            head["output_config"] = json!({ "effort": effort });
+        }
         if !request.system.is_empty() {
             head["system"] =
                 json!([{ "type": "text", "text": &*request.system, "cache_control": cached }]);
@@ -139,7 +155,9 @@ impl Provider for Anthropic {
         }
         let decoder = MessagesDecoder::new(call_id_prefix(), request.messages);
         let endpoint = Arc::clone(&self.endpoint);
-        Box::pin(endpoint.exchange(KeyHeader::XApiKey, headers, body, decoder, |_| false, events))
+        let options = self.known.options(&self.model);
+        let adapts = self.known.learns(move |failure| manners::options_lesson(options, failure));
+        Box::pin(endpoint.exchange(KeyHeader::XApiKey, headers, body, decoder, adapts, events))
     }
 }
 

@@ -107,11 +107,14 @@ pub fn choose(
         }
     };
     let [anthropic_origin, openai_origin] = origins(settings, environment);
-    let known = match wanted {
-        ProviderChoice::OpenAi => servers.of(openai_origin.clone()),
-        ProviderChoice::Anthropic | ProviderChoice::Auto | ProviderChoice::Replay => {
-            KnownServer::default()
+    let known = match (wanted, &anthropic, &openai) {
+        (ProviderChoice::Anthropic, Ok(config), _) => {
+            servers.of(anthropic_origin.clone(), config.model.clone())
         }
+        (ProviderChoice::OpenAi, _, Ok(config)) => {
+            servers.of(openai_origin.clone(), config.model.clone())
+        }
+        _ => KnownServer::default(),
     };
     let is_ollama = match wanted {
         ProviderChoice::Anthropic => anthropic_origin.ends_with(OLLAMA_PORT),
@@ -138,7 +141,10 @@ pub fn choose(
     };
     let (name, model, provider): (_, _, Arc<dyn Provider>) = match wanted {
         ProviderChoice::Anthropic => match anthropic {
-            Ok(config) => ("anthropic", config.model.clone(), Arc::new(Anthropic::new(config))),
+            Ok(config) => {
+                let model = config.model.clone();
+                ("anthropic", model, Arc::new(Anthropic::new(config).knowing(known.clone())))
+            }
             Err(failure) => {
                 ("anthropic", name_or(settings, ANTHROPIC_MODELS[0]), unusable(failure))
             }
@@ -316,7 +322,7 @@ fn openai_provider(api: ApiChoice, config: OpenAiConfig, known: KnownServer) -> 
         ApiChoice::Responses => true,
     };
     if is_responses {
-        return Arc::new(Responses::new(config));
+        return Arc::new(Responses::new(config).knowing(known));
     }
     Arc::new(OpenAi::new(config).knowing(known))
 }

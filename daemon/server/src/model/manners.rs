@@ -1,5 +1,5 @@
 //! Facts about what a server accepts, beyond its format: learned from its refusals, and remembered for
-//! the server as long as the daemon runs.
+//! the server and the model as long as the daemon runs.
 //!
 //! Each lesson is learned once, so a server that refuses everything is asked a bounded number of
 //! times.
@@ -12,7 +12,9 @@ use std::{
 use cairn_core::model::{Failure, FailureKind};
 use cairn_protocol::FormChange;
 
-/// Servers that are remembered, at most. More than a user has.
+use super::family::{self, Options};
+
+/// Servers with a model that are remembered, at most. More than a user has.
 const MOST_SERVERS: usize = 64;
 
 /// True if the encoded conversation depends on it.
@@ -23,17 +25,29 @@ fn is_in_messages(change: FormChange) -> bool {
         | FormChange::NoUnknownMembers
         | FormChange::SignedCalls
         | FormChange::StrictTurns => true,
-        FormChange::NoStreamOptions | FormChange::OtherLimitName => false,
+        FormChange::NoStreamOptions | FormChange::OtherLimitName | FormChange::NoModelOptions => {
+            false
+        }
     }
+}
+
+/// Words of a refusal that can be about the form of the request, in lower case.
+fn refusal(failure: &Failure) -> Option<String> {
+    let said = failure.said.as_ref()?;
+    let is_form = failure.kind == FailureKind::Rejected && matches!(said.status, Some(400 | 422));
+    is_form.then(|| said.words.to_ascii_lowercase())
+}
+
+/// Reads the refusal of a request with these options. `None`: it is not about them.
+pub(super) fn options_lesson(options: Options, failure: &Failure) -> Option<FormChange> {
+    const MEMBERS: [&str; 5] = ["thinking", "effort", "output_config", "reasoning", "max_tokens"];
+    let words = refusal(failure).filter(|_| options != family::PLAIN)?;
+    MEMBERS.iter().any(|member| words.contains(member)).then_some(FormChange::NoModelOptions)
 }
 
 /// Reads a refusal. `None`: it says nothing about the form of the request.
 pub(super) fn lesson(failure: &Failure) -> Option<FormChange> {
-    let said = failure.said.as_ref()?;
-    if failure.kind != FailureKind::Rejected || !matches!(said.status, Some(400 | 422)) {
-        return None;
-    }
-    let words = said.words.to_ascii_lowercase();
+    let words = refusal(failure)?;
     let has = |any: &[&str]| any.iter().any(|part| words.contains(part));
     let misses = has(&[
         "missing",
@@ -87,7 +101,7 @@ pub(super) fn lesson(failure: &Failure) -> Option<FormChange> {
         .then_some(FormChange::NoUnknownMembers)
 }
 
-/// FormChanges of one server.
+/// Form changes of one server with one model.
 #[derive(Debug, Clone, Default)]
 pub struct KnownServer(Arc<Mutex<HashSet<FormChange>>>);
 
@@ -100,9 +114,14 @@ impl KnownServer {
         self.with(|lessons| lessons.insert(lesson));
     }
 
-    /// Returns all lessons so far. A request that knew a lesson is not repeated because of it.
+    /// Returns all lessons so far.
     pub(super) fn lessons(&self) -> HashSet<FormChange> {
         self.with(|lessons| lessons.clone())
+    }
+
+    /// Options of requests to this model.
+    pub(super) fn options(&self, model: &str) -> Options {
+        if self.knows(FormChange::NoModelOptions) { family::PLAIN } else { family::options(model) }
     }
 
     /// Number of lessons that change the encoded conversation.
@@ -110,22 +129,36 @@ impl KnownServer {
         self.with(|lessons| lessons.iter().filter(|lesson| is_in_messages(**lesson)).count())
     }
 
+    /// Learns from the refusal of a request that is made now; true for a lesson that it did not know.
+    /// Requests that run beside each other may be refused for the same reason.
+    pub(super) fn learns<R: FnOnce(&Failure) -> Option<FormChange>>(
+        &self,
+        read: R,
+    ) -> impl FnOnce(&Failure) -> bool + use<R> {
+        let (known, before) = (self.clone(), self.lessons());
+        move |failure| {
+            let news = read(failure).filter(|lesson| !before.contains(lesson));
+            news.inspect(|lesson| known.learn(*lesson)).is_some()
+        }
+    }
+
     fn with<T>(&self, work: impl FnOnce(&mut HashSet<FormChange>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// FormChanges of all servers, by their origins.
+/// Form changes of all servers, by their origins and models.
 #[derive(Debug, Default)]
-pub struct KnownServers(Mutex<HashMap<String, KnownServer>>);
+pub struct KnownServers(Mutex<HashMap<(String, String), KnownServer>>);
 
 impl KnownServers {
-    pub(super) fn of(&self, origin: String) -> KnownServer {
+    pub(super) fn of(&self, origin: String, model: String) -> KnownServer {
         let mut servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if servers.len() >= MOST_SERVERS && !servers.contains_key(&origin) {
+        let key = (origin, model);
+        if servers.len() >= MOST_SERVERS && !servers.contains_key(&key) {
             servers.clear();
         }
-        servers.entry(origin).or_default().clone()
+        servers.entry(key).or_default().clone()
     }
 }
 
@@ -184,23 +217,33 @@ mod tests {
         ] {
             assert_eq!(refused(words), None, "{words}");
         }
+        let about_options = |words: &str, model| {
+            let failure = Failure::new(FailureKind::Rejected, words).said(words, Some(400));
+            options_lesson(family::options(model), &failure).is_some()
+        };
+        let words = "adaptive thinking is not supported on this model";
+        assert!(about_options(words, "claude-opus-5"));
+        assert!(!about_options(words, "claude-haiku-4-5"), "none were sent");
+        assert!(!about_options("messages: text content blocks must be non-empty", "claude-opus-5"));
         let other =
             Failure::new(FailureKind::Server, "").said("reasoning_content is missing", Some(500));
         assert_eq!(lesson(&other), None);
     }
 
     #[test]
-    fn a_lesson_is_learned_once_and_for_one_server() {
+    fn a_lesson_is_learned_once_for_one_model_of_one_server() {
         let servers = KnownServers::default();
-        let one = servers.of("https://a.example".into());
+        let of = |origin: &str, model: &str| servers.of(origin.into(), model.into());
+        let one = of("https://a.example", "m");
         one.learn(FormChange::NeverReasoning);
         one.learn(FormChange::NeverReasoning);
         one.learn(FormChange::NoStreamOptions);
         assert_eq!(one.lessons().len(), 2);
-        assert_eq!(servers.of("https://a.example".into()).revision(), 1);
-        assert!(!servers.of("https://b.example".into()).knows(FormChange::NeverReasoning));
+        assert_eq!(of("https://a.example", "m").revision(), 1);
+        assert!(!of("https://a.example", "n").knows(FormChange::NeverReasoning));
+        assert!(!of("https://b.example", "m").knows(FormChange::NeverReasoning));
         for number in 0..1_000 {
-            servers.of(format!("https://{number}.example"));
+            of(&format!("https://{number}.example"), "m");
         }
         assert!(servers.0.lock().unwrap().len() <= MOST_SERVERS);
     }

@@ -78,6 +78,7 @@ pub struct OpenAi {
     /// Names of the field, the one to try first. OpenAI refuses the old name for newer models; other
     /// servers may not know the new one.
     max_tokens_fields: [&'static str; 2],
+    has_cache_keys: bool,
     turns: Turns,
     /// Origin of the server. Members of an answer go back to the same origin only.
     origin: String,
@@ -98,6 +99,7 @@ impl OpenAi {
         Self {
             tool_choice,
             max_tokens_fields,
+            has_cache_keys: is_official(&base_url),
             origin: base_url.origin(),
             known: KnownServer::default(),
             turns: Turns::of(free, base_url.is_loopback(), &model),
@@ -113,6 +115,9 @@ impl OpenAi {
         });
         if !self.known.knows(FormChange::NoStreamOptions) {
             head["stream_options"] = json!({ "include_usage": true });
+        }
+        if self.has_cache_keys {
+            head["prompt_cache_key"] = (*request.session).into();
         }
         // No default: the window of the user's own server may be smaller.
         if let Some(limit) = request.max_tokens {
@@ -279,13 +284,7 @@ impl Provider for OpenAi {
         let body = self.body(&request);
         let decoder = ChatDecoder::new(call_id_prefix(), request.messages).of_server(&self.origin);
         let endpoint = Arc::clone(&self.endpoint);
-        let known = self.known.clone();
-        // Requests that run beside each other may be refused for the same reason.
-        let before = known.lessons();
-        let adapts = move |failure: &_| {
-            let news = manners::lesson(failure).filter(|lesson| !before.contains(lesson));
-            news.inspect(|lesson| known.learn(*lesson)).is_some()
-        };
+        let adapts = self.known.learns(manners::lesson);
         let (key, headers) = (KeyHeader::Bearer, HeaderMap::new());
         Box::pin(endpoint.exchange(key, headers, body, decoder, adapts, events))
     }

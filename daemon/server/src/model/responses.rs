@@ -25,6 +25,7 @@ use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
     http::{Endpoint, KeyHeader, body_around, call_id_prefix},
+    manners::{self, KnownServer},
     openai::{self, OpenAiConfig, is_official},
 };
 
@@ -35,7 +36,9 @@ pub struct Responses {
     tool_choice: ToolChoice,
     /// Requests ask for encrypted reasoning. Models without reasoning refuse such a request.
     wants_reasoning: bool,
+    has_cache_keys: bool,
     turns: Turns,
+    known: KnownServer,
     endpoint: Arc<Endpoint>,
 }
 
@@ -47,16 +50,30 @@ impl Responses {
         Self {
             tool_choice,
             turns,
+            known: KnownServer::default(),
+            has_cache_keys: is_official(&base_url),
             wants_reasoning: !is_official(&base_url) || has_reasoning(&model),
             endpoint: Arc::new(Endpoint::new(&base_url, &path, key, patience)),
             model,
         }
     }
 
+    /// Sets the lessons of the server.
+    #[must_use]
+    pub fn knowing(self, known: KnownServer) -> Self {
+        Self { known, ..self }
+    }
+
     fn body(&self, request: &ModelRequest) -> Vec<Bytes> {
         let mut head = json!({ "model": self.model, "stream": true, "store": false });
         if self.wants_reasoning {
             head["include"] = json!(["reasoning.encrypted_content"]);
+        }
+        if let Some(effort) = self.known.options(&self.model).effort {
+            head["reasoning"] = json!({ "effort": effort });
+        }
+        if self.has_cache_keys {
+            head["prompt_cache_key"] = (*request.session).into();
         }
         if let Some(limit) = request.max_tokens {
             head["max_output_tokens"] = limit.into();
@@ -122,14 +139,10 @@ impl Provider for Responses {
         let decoder = ResponsesDecoder::new(call_id_prefix(), request.messages)
             .with_limit(request.max_tokens);
         let endpoint = Arc::clone(&self.endpoint);
-        Box::pin(endpoint.exchange(
-            KeyHeader::Bearer,
-            HeaderMap::new(),
-            body,
-            decoder,
-            |_| false,
-            events,
-        ))
+        let options = self.known.options(&self.model);
+        let adapts = self.known.learns(move |failure| manners::options_lesson(options, failure));
+        let (key, headers) = (KeyHeader::Bearer, HeaderMap::new());
+        Box::pin(endpoint.exchange(key, headers, body, decoder, adapts, events))
     }
 }
 

@@ -142,6 +142,24 @@ fn a_request_has_the_form_of_the_messages_api() {
 }
 
 #[test]
+fn options_of_the_family_are_sent_until_a_server_refuses_them() {
+    let members = |model: &str, known: KnownServer| {
+        let base = BaseUrl::parse(OFFICIAL_BASE_URL).unwrap();
+        let provider = Anthropic::new(AnthropicConfig::new(base, model, None)).knowing(known);
+        let request = ModelRequest { max_tokens: None, ..testing::request(Vec::new()) };
+        let body: Value = serde_json::from_slice(&provider.body(&request).concat()).unwrap();
+        json!([body["max_tokens"], body["thinking"], body["output_config"]]).to_string()
+    };
+    let plain = "[16384,null,null]";
+    let refusing = KnownServer::default();
+    refusing.learn(cairn_protocol::FormChange::NoModelOptions);
+    assert_eq!(members("claude-opus-5-5", refusing), plain);
+    assert_eq!(members("claude-haiku-4-5", KnownServer::default()), plain);
+    expect![[r#"[32000,{"type":"adaptive","display":"summarized"},{"effort":"high"}]"#]]
+        .assert_eq(&members("claude-opus-5-5", KnownServer::default()));
+}
+
+#[test]
 fn the_body_contains_the_encoded_conversation_unchanged() {
     let provider = provider(ToolChoice::Required);
     let messages = testing::encoded(&provider, &testing::conversation());

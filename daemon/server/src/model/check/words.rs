@@ -83,5 +83,6 @@ fn of_change(change: FormChange) -> &'static str {
         FormChange::NoStreamOptions => "no stream_options",
         FormChange::OtherLimitName => "the other name of the answer's limit",
         FormChange::StrictTurns => "user and assistant by turns",
+        FormChange::NoModelOptions => "no thinking or effort options",
     }
 }

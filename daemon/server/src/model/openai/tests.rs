@@ -27,6 +27,7 @@ fn a_request_has_the_form_of_chat_completions() {
           "stream_options": {
             "include_usage": true
           },
+          "prompt_cache_key": "s",
           "max_completion_tokens": 100,
           "tools": [
             {

@@ -17,6 +17,19 @@ fn body(provider: &Responses) -> Value {
 }
 
 #[test]
+fn the_effort_depends_on_the_family_and_the_cache_key_on_the_server() {
+    let members = |base: &str, model: &str| {
+        let body = body(&provider(base, model));
+        json!([body["reasoning"], body["prompt_cache_key"]]).to_string()
+    };
+    let own = "http://localhost:1";
+    assert_eq!(members(OFFICIAL_BASE_URL, "gpt-5.4-mini"), r#"[{"effort":"medium"},"s"]"#);
+    assert_eq!(members(OFFICIAL_BASE_URL, "gpt-5.2-pro"), r#"[null,"s"]"#);
+    assert_eq!(members(own, "gpt-5.4-mini"), r#"[{"effort":"medium"},null]"#);
+    assert_eq!(members(own, "qwen3-coder"), "[null,null]");
+}
+
+#[test]
 fn a_request_has_the_form_of_the_responses_api() {
     let body = body(&provider(OFFICIAL_BASE_URL, "gpt-x"));
     expect![[r#"
@@ -27,6 +40,7 @@ fn a_request_has_the_form_of_the_responses_api() {
           "include": [
             "reasoning.encrypted_content"
           ],
+          "prompt_cache_key": "s",
           "max_output_tokens": 100,
           "instructions": "Be brief.",
           "tools": [
