@@ -46,10 +46,10 @@ const SUBJECT: usize = 100;
 /// Facts that programs know about the first folder of a workspace, a line each; empty without a sandbox.
 pub(crate) async fn programs_say(workspace: &Workspace, config: &SandboxConfig) -> String {
     let Some(folder) = workspace.folders().first() else { return String::new() };
-    let command = questions(folder);
-    if command.is_empty() || config.backend().await.is_err() {
+    if config.backend().await.is_err() {
         return String::new();
     }
+    let command = questions(folder);
     let request = SandboxRequest {
         command: &command,
         cwd: folder,
@@ -74,6 +74,9 @@ pub(crate) async fn programs_say(workspace: &Workspace, config: &SandboxConfig) 
     outcome.map(|outcome| answers(&outcome.output.text()).join("\n")).unwrap_or_default()
 }
 
+/// Program that models search with, and that many machines do not have.
+const SEARCH: &str = "rg";
+
 /// Commands that ask Git and the programs of the project's build systems, one each line.
 fn questions(folder: &Path) -> String {
     const VERSIONS: [(&str, &str); 5] = [
@@ -83,7 +86,7 @@ fn questions(folder: &Path) -> String {
         ("setup.py", "python3 --version"),
         ("go.mod", "go version"),
     ];
-    let mut lines = Vec::new();
+    let mut lines = vec![format!("command -v {SEARCH} >/dev/null || echo 'lacks {SEARCH}'")];
     if folder.join(".git").exists() {
         lines.push("git log -1 --format='head %s'".to_owned());
         lines.push(format!(
@@ -118,6 +121,7 @@ fn answers(output: &str) -> Vec<String> {
     if !versions.is_empty() {
         lines.push(format!("Versions: {}", versions.join(", ")));
     }
+    lines.extend(after("lacks ").next().map(|it| format!("Not installed: {}", shown(it))));
     lines
 }
 
@@ -286,14 +290,16 @@ mod tests {
     #[test]
     fn programs_are_asked_about_what_is_there() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(questions(folder.path()), "");
+        let search = questions(folder.path());
         for name in ["Cargo.toml", "setup.py", "pyproject.toml"] {
             fs::write(folder.path().join(name), "").unwrap();
         }
         expect![[r#"
+            command -v rg >/dev/null || echo 'lacks rg'
             cargo --version | head -n 1 | sed 's/^/has /'
             python3 --version | head -n 1 | sed 's/^/has /'"#]]
         .assert_eq(&questions(folder.path()));
+        assert!(questions(folder.path()).starts_with(&search));
     }
 
     #[test]
@@ -304,7 +310,7 @@ mod tests {
             Uncommitted changes: M a.rs, ?? b and 40 more
             Versions: cargo 1.94.0, node v24.1.0"#]]
         .assert_eq(&said("head Mend the cart\nchanges\nchanged  M a.rs\nchanged ?? b\n42\nhas cargo 1.94.0\nhas node v24.1.0\n"));
-        assert_eq!(said("changes\n"), "Uncommitted changes: none");
+        assert_eq!(said("lacks rg\nchanges\n"), "Uncommitted changes: none\nNot installed: rg");
         assert_eq!(said(""), "");
         let long = format!("head {}\nchanges\nchanged M {0}\n1\n", "x".repeat(5_000));
         assert!(said(&long).chars().count() < 300, "{}", said(&long));
