@@ -113,6 +113,39 @@ async fn fetched_packages_are_there_for_later_commands() {
     }
 }
 
+/// A registry that takes connections and sends no byte.
+#[tokio::test]
+async fn a_registry_that_never_answers_holds_nothing_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    for way in WAYS {
+        let Some(test) = SandboxTest::set(way, json!({})).await else { continue };
+        for (program, command) in [
+            ("npm", "npm install --registry=http://@registry/ hello"),
+            (
+                "pip",
+                "python3 -m pip install --index-url http://@registry/simple/ --target py hello",
+            ),
+        ] {
+            if !test.run(&format!("command -v {program}"), &[]).await.ok {
+                skipped(1, format!("no {program}"));
+                continue;
+            }
+            let command = command.replace("@registry", &address.to_string());
+            let needs = json!(["network"]);
+            let [waited, next] = test
+                .turns([
+                    json!({ "command": command, "needs": needs, "timeout_ms": 3_000 }),
+                    json!({ "command": "echo next" }),
+                ])
+                .await;
+            assert!(waited.said.contains("still runs after"), "{way}, {program}: {}", waited.said);
+            assert!(next.said.starts_with("next\n"), "{way}, {program}: {}", next.said);
+            ran(1);
+        }
+    }
+}
+
 /// Server of files on loopback, in the formats of four registries. It has one package, `hello`.
 struct Registry {
     address: String,
