@@ -162,6 +162,17 @@ describe("the review mode", () => {
     expect(text.refused).toBeGreaterThan(0);
   });
 
+  it("keeps the order if VS Code types the letter that is just being inserted", async () => {
+    const text = new TextOf(desk.editor);
+    text.type(" ");
+    text.type("z");
+    const late = [desk.press("accept"), desk.press("reject"), desk.press("next")];
+    text.type("y");
+    await Promise.all(late);
+    expect(text.text).toBe(" zynjy");
+    expect(text.refused).toBe(1);
+  });
+
   it("ends when the user types, not when the agent does", async () => {
     new TextOf(desk.editor);
     desk.applying = true;

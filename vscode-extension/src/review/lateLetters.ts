@@ -6,8 +6,16 @@ const MOST_TRIES = 50;
 interface LateLetter {
   readonly letter: string;
   readonly editor: vscode.TextEditor;
-  /** Offsets at which the cursors stood when the key was pressed, in the text as it is now. */
+  /** Offsets at which the cursors stood when the key was pressed; each attempt brings them up to date. */
   places: readonly number[];
+  /** Changes of the text since the places were right. */
+  readonly missed: Missed[];
+}
+
+interface Missed {
+  readonly changes: readonly Change[];
+  /** The first change since the attempt to insert a letter: the letter itself, if the attempt succeeds. */
+  readonly isFirst: boolean;
 }
 
 type Change = Pick<vscode.TextDocumentContentChangeEvent, "rangeOffset" | "rangeLength" | "text">;
@@ -19,6 +27,8 @@ type Change = Pick<vscode.TextDocumentContentChangeEvent, "rangeOffset" | "range
 export class LateLetters {
   readonly #waiting: LateLetter[] = [];
   #inserting: Promise<void> | undefined;
+  /** The text has not changed since the last attempt began. */
+  #isUnchanged = false;
 
   /**
    * Inserts a letter at the cursors. The calls of VS Code arrive in the order of the keys, so that text and
@@ -30,53 +40,58 @@ export class LateLetters {
       return Promise.resolve();
     }
     const places = editor.selections.map(({ active }) => editor.document.offsetAt(active));
-    this.#waiting.push({ letter, editor, places });
+    this.#waiting.push({ letter, editor, places, missed: [] });
     this.#inserting ??= this.#insertAll().finally(() => (this.#inserting = undefined));
     return this.#inserting;
   }
 
-  /** Moves the places along with a change of the text. */
+  /** Keeps a change of the text until the places move along with it. */
   follow(document: vscode.TextDocument, changes: readonly Change[]): void {
-    const [current] = this.#waiting;
-    for (const late of this.#waiting) {
-      if (late.editor.document === document) {
-        for (const change of changes) {
-          // The letters come one after the other; what VS Code typed meanwhile comes after them.
-          const before = late !== current && current !== undefined && isOf(current, change);
-          late.places = late.places.map((place) => moved(place, change, before));
-        }
-      }
-    }
+    const isFirst = this.#isUnchanged && document === this.#waiting[0]?.editor.document;
+    this.#isUnchanged &&= !isFirst;
+    this.#waiting.filter(({ editor }) => editor.document === document).forEach(({ missed }) => missed.push({ changes, isFirst }));
   }
 
   async #insertAll(): Promise<void> {
     for (let late = this.#waiting[0]; late !== undefined; late = this.#waiting[0]) {
       try {
-        await insertOne(late);
+        await this.#insertOne(late);
       } finally {
         this.#waiting.shift();
       }
     }
   }
-}
 
-/** VS Code refuses an edit of a text that has changed since: then the places have moved. */
-async function insertOne(late: LateLetter): Promise<void> {
-  const { editor, letter } = late;
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const done = await editor.edit((edit) => late.places.forEach((place) => edit.insert(editor.document.positionAt(place), letter)), {
-      undoStopBefore: false,
-      undoStopAfter: false,
-    });
-    if (done) {
-      return;
+  async #insertOne(late: LateLetter): Promise<void> {
+    const { editor, letter } = late;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      this.#isUnchanged = true;
+      const done = await editor.edit((edit) => late.places.forEach((place) => edit.insert(editor.document.positionAt(place), letter)), {
+        undoStopBefore: false,
+        undoStopAfter: false,
+      });
+      this.#moveAll(done);
+      if (done) {
+        return;
+      }
+    }
+    await vscode.commands.executeCommand("type", { text: letter });
+  }
+
+  /**
+   * Moves the places along with what changed since. VS Code refuses an edit of a text that has changed, so that
+   * the first change of an attempt that succeeded (`done`) is the letter; the places after it move behind it.
+   * The change alone does not tell: VS Code can have typed the same letter at the same place.
+   */
+  #moveAll(done: boolean): void {
+    for (const late of this.#waiting) {
+      for (const { changes, isFirst } of late.missed.splice(0)) {
+        for (const change of changes) {
+          late.places = late.places.map((place) => moved(place, change, done && isFirst));
+        }
+      }
     }
   }
-  await vscode.commands.executeCommand("type", { text: letter });
-}
-
-function isOf({ letter, places }: LateLetter, { rangeOffset, rangeLength, text }: Change): boolean {
-  return rangeLength === 0 && text === letter && places.includes(rangeOffset);
 }
 
 function moved(place: number, { rangeOffset, rangeLength, text }: Change, before: boolean): number {
