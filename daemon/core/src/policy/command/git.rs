@@ -3,6 +3,8 @@
 //! Decides for a deny rule which subcommand git would run. An unlisted option or name makes the command
 //! undecided, so that a new subcommand or an alias needs an approval.
 
+use std::borrow::Cow;
+
 use super::{
     Doubt,
     subcommands::{Decision, arguments_match, has_option, lists},
@@ -152,6 +154,18 @@ struct Invocation<'a> {
     doubt: Option<Doubt>,
 }
 
+/// Arguments of a subcommand, with the options that refspecs of `push` stand for: `+main` forces, `:main` deletes.
+fn with_options_of_refspecs<'a>(command: &str, arguments: &'a [String]) -> Cow<'a, [String]> {
+    let options = [('+', ["--force", "-f"]), (':', ["--delete", "-d"])];
+    let mut all = Cow::Borrowed(arguments);
+    for (sign, options) in options.into_iter().filter(|_| command == "push") {
+        if arguments.iter().any(|word| word.starts_with(sign)) {
+            all.to_mut().extend(options.map(str::to_owned));
+        }
+    }
+    all
+}
+
 impl Invocation<'_> {
     fn decide(&mut self, words: &[String], depth: usize) -> Decision {
         let mut rest = words.iter();
@@ -234,7 +248,8 @@ impl Invocation<'_> {
         };
         let does = DOES.iter().find(|(name, _)| *name == command);
         if command == wanted {
-            return arguments_match(wanted_arguments, arguments, self.goes_on);
+            let arguments = with_options_of_refspecs(command, arguments);
+            return arguments_match(wanted_arguments, &arguments, self.goes_on);
         }
         if does.is_some_and(|(_, does)| does.contains(&wanted.as_str())) {
             return match wanted_arguments {

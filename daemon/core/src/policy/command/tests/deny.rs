@@ -133,3 +133,20 @@ fn a_comment_that_ends_with_a_backslash_hides_no_command() {
         assert!(files.iter().any(|it| it.file == "Makefile"), "{script:?}: {files:?}");
     }
 }
+
+#[test]
+fn a_refspec_counts_as_the_option_that_it_stands_for() {
+    let rules = ["git push --force", "git push --delete"].map(|rule| Rule::parse(rule).unwrap());
+    for (script, expected) in [
+        ("git push origin +main", 0),
+        ("git push origin main +topic:topic", 0),
+        ("git push origin :main", 1),
+        ("git -C x push origin +main", 0),
+    ] {
+        let rule = &rules[expected];
+        assert_eq!(forbidden::denial(script, &rules), Denial::Denied(rule), "{script}");
+    }
+    for script in ["git push origin main", "git fetch origin +main", "git log +x"] {
+        assert_eq!(forbidden::denial(script, &rules), Denial::None, "{script}");
+    }
+}
