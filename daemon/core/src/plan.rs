@@ -84,6 +84,9 @@ pub struct Plan {
     rev: u32,
     /// The newest id. Ids are counted up, so none is used again.
     last_id: u32,
+    /// True if the list is of an earlier turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    of_earlier_turn: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,7 +227,10 @@ impl Plan {
     ) -> Result<Accepted, Faults> {
         rules::check(&drafts, dialect, faults)?;
 
-        let continued = identity::continued(&self.items, &drafts);
+        let mut continued = identity::continued(&self.items, &drafts);
+        if self.of_earlier_turn {
+            identity::leave_out_begun_again(&self.items, &drafts, &mut continued);
+        }
         let given_ids: Vec<String> = drafts.iter().filter_map(|draft| draft.id.clone()).collect();
         let mut completed_now = false;
         let mut items = Vec::with_capacity(drafts.len());
@@ -269,12 +275,19 @@ impl Plan {
 
         let dropped = (self.items.iter().enumerate())
             .filter(|(index, old)| old.is_open() && !continued.contains(&Some(*index)))
+            .filter(|(_, old)| items.iter().all(|item| item.content != old.content))
             .map(|(_, old)| old.content.clone())
             .collect();
         let completed_all_now = completed_now && open_count(&items) == 0;
         self.items = items;
         self.rev += 1;
+        self.of_earlier_turn = false;
         Ok(Accepted { dropped, completed_all_now })
+    }
+
+    /// Makes the present list one of an earlier turn: a step of the next list begins without its work.
+    pub fn turn_started(&mut self) {
+        self.of_earlier_turn = !self.items.is_empty();
     }
 
     /// Shows the items of the task graph. They keep its ids. No item leaves the graph, so none is

@@ -249,6 +249,7 @@ impl Session {
             return;
         }
         self.reminders.turn_started();
+        self.plan.turn_started();
         let mut notes = Vec::new();
         if std::mem::take(&mut self.interrupted) && self.plan.open_count() > 0 {
             let list = self.plan.render();

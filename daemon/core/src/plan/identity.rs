@@ -3,7 +3,7 @@
 //! A false match would hide that an open item was dropped, and show its hunks under another item. A
 //! missed match only reports one dropped item too many. So in doubt an item is new.
 
-use super::{Draft, DraftStatus, TodoItem};
+use super::{Draft, DraftStatus, Status, TodoItem};
 
 /// For each draft the index of the old item it continues. No old item is continued twice.
 pub(super) fn continued(old: &[TodoItem], drafts: &[Draft]) -> Vec<Option<usize>> {
@@ -14,6 +14,26 @@ pub(super) fn continued(old: &[TodoItem], drafts: &[Draft]) -> Vec<Option<usize>
         matching.edited_text();
     }
     matching.of_draft
+}
+
+/// Takes out the pairs in which a step of an earlier turn would begin again: its work was for another plan, also
+/// if the words are the same.
+pub(super) fn leave_out_begun_again(
+    old: &[TodoItem],
+    drafts: &[Draft],
+    continued: &mut [Option<usize>],
+) {
+    for (draft, pair) in drafts.iter().zip(continued) {
+        let before = pair.and_then(|index| old.get(index)).map(|item| item.status);
+        let begins_again = match before {
+            Some(Status::InProgress) => Status::from(draft.status) == Status::Pending,
+            Some(Status::Completed | Status::Cancelled) => Status::from(draft.status).is_open(),
+            Some(Status::Pending) | None => false,
+        };
+        if begins_again {
+            *pair = None;
+        }
+    }
 }
 
 struct Matching<'a> {

@@ -647,3 +647,27 @@ fn faults_have_an_index_and_a_field() {
     assert_eq!(fault.field, Some("status"));
     assert_eq!(fault.kind, FaultKind::SecondInProgress { first: 0 });
 }
+
+/// The ids of the second list, written in the next turn, and what it drops.
+fn in_next_turn(first: &[&str], second: &[&str]) -> (Vec<String>, Vec<String>) {
+    let mut plan = Plan::default();
+    let drafts = |lines: &[&str]| lines.iter().map(|line| draft(line)).collect();
+    plan.replace(drafts(first), ListDialect::Todo).expect("a right list");
+    plan.turn_started();
+    let accepted = plan.replace(drafts(second), ListDialect::Todo).expect("a right list");
+    (plan.items().iter().map(|item| item.id.clone()).collect(), accepted.dropped)
+}
+
+#[test]
+fn a_step_that_begins_in_a_later_turn_has_no_earlier_work() {
+    let old = ["[x] Read", "[>] Run the tests", "[ ] Write"];
+    let (ids, dropped) = in_next_turn(&old, &["[>] Mend", "[ ] Run the tests"]);
+    assert_eq!((ids, dropped), (vec!["4".into(), "5".into()], vec!["Write".to_owned()]));
+    let (ids, _) = in_next_turn(&["[x] Run the tests"], &["[>] Run the tests"]);
+    assert_eq!(ids, ["2"]);
+    // The same plan, continued.
+    let (ids, dropped) = in_next_turn(&old, &["[x] Read", "[>] Run the tests", "[ ] Write"]);
+    assert_eq!((ids, dropped), (vec!["1".into(), "2".into(), "3".into()], vec![]));
+    let (ids, dropped) = in_next_turn(&old, &["[x] Read", "[x] Run the tests"]);
+    assert_eq!((ids, dropped), (vec!["1".into(), "2".into()], vec!["Write".to_owned()]));
+}
