@@ -108,6 +108,29 @@ async fn follow_ups_wait_after_a_turn_that_did_not_complete() {
     test.finish().await;
 }
 
+/// The queue goes on after a task of the user, so nothing says that it waits for a start.
+#[tokio::test]
+async fn a_held_queue_is_not_held_while_a_task_runs() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    let (turn, gate) = held(&test).await;
+    add(&test, &turn.session_id, "Second").await;
+    test.cancel(&turn).await;
+    drop(gate);
+    assert!(queue(&test, &turn.session_id).await.unwrap().held);
+    let before = test.editor.notices().len();
+    test.script([say("One."), say("Two.")]);
+    test.editor.run_in(&turn.session_id, "First").await;
+    let later = test.editor.notices().split_off(before);
+    let told = later.iter().find_map(|notice| match notice {
+        Notice::Queue(queue) => Some(queue.held),
+        _ => None,
+    });
+    assert_eq!(told, Some(false));
+    let turn_id = begun(&test, "Second").await;
+    assert_eq!(test.editor.turn_end(&turn_id).await.summary, "Two.");
+    test.finish().await;
+}
+
 #[tokio::test]
 async fn a_follow_up_can_be_sent_to_the_running_turn() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;

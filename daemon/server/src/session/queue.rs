@@ -114,6 +114,15 @@ impl Sessions {
         self.publish_queue(session_id);
     }
 
+    /// Tells the clients that the queue goes on after the turn that has just begun.
+    pub(super) fn queue_follows_a_turn(&mut self, session_id: &SessionId) {
+        let queue = self.entries.get_mut(session_id).map(|session| &mut session.queue);
+        if let Some(queue) = queue.filter(|queue| queue.held) {
+            queue.held = false;
+            self.publish_queue(session_id);
+        }
+    }
+
     fn begin_follow_up(&mut self, session_id: &SessionId, at: usize) -> Result<(), RequestError> {
         let session = self.known(session_id)?;
         let Some(FollowUp { id, text, mode, .. }) = session.queue.items.get(at).cloned() else {

@@ -150,6 +150,7 @@ impl Sessions {
             attachments: stored::attachments(&attached),
         };
         self.publish_turn(&session_id, &turn_id, started);
+        self.queue_follows_a_turn(&session_id);
         self.user_message(&session_id, &turn_id, params.text, &attached);
         if params.session_id.is_none() {
             self.show_instructions(&session_id, &turn_id);
