@@ -310,7 +310,7 @@ describe("an opened session", () => {
     expect(store.readOnly).toBeUndefined();
   });
 
-  it("has its name as its title, else the words of its newest turn", () => {
+  it("has its name as its title, else the words that it began with", () => {
     const store = new SessionStore();
     store.update(started(1, "t1", "one"));
     expect([store.title, store.name]).toEqual(["task of t1", undefined]);
@@ -320,7 +320,9 @@ describe("an opened session", () => {
     store.open({ ...plain, sessionId: "two", name: "Other" });
     expect(store.title).toBe("Other");
     store.open({ ...plain, sessionId: "one" });
-    expect([store.title, store.name]).toEqual(["", undefined]);
+    expect([store.title, store.name]).toEqual(["task of t1", undefined]);
+    store.open({ ...plain, sessionId: "three", title: "First words", turn: ended(3, "t3", "three"), task: "Later words" });
+    expect(store.title).toBe("First words");
     store.rename("one", "Again");
     store.rename("one", "");
     expect(store.name).toBeUndefined();

@@ -287,6 +287,10 @@ pub struct SessionSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub name: Option<String>,
+    /// First words of its first message. Since 1.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub title: Option<String>,
     /// Newest turn, running or ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]

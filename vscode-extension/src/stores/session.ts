@@ -22,6 +22,8 @@ export class SessionStore {
   readonly #left = new Set<string>();
   /** Names that the user gave to sessions. */
   readonly #names = new Map<string, string>();
+  /** First words of each session. */
+  readonly #titles = new Map<string, string>();
   #current: string | undefined;
   #connected = true;
   readonly #changed = new Emitter<void>();
@@ -58,14 +60,14 @@ export class SessionStore {
     return [...this.#turns.keys()].filter((id) => this.turnOf(id)?.phase.kind === "started");
   }
 
-  /** Name of the session in view, or the words that its newest turn began with. */
+  /** Name of the session in view, or the words that it began with. */
   get title(): string {
     return this.#current === undefined ? "" : this.titleOf(this.#current);
   }
 
   /** The same of any session. */
   titleOf(sessionId: string): string {
-    return this.#names.get(sessionId) ?? this.turnOf(sessionId)?.text ?? "";
+    return this.#names.get(sessionId) ?? this.#titles.get(sessionId) ?? "";
   }
 
   /** Name that the user gave to the session in view. */
@@ -120,6 +122,9 @@ export class SessionStore {
     this.#turns.set(next.sessionId, next);
     if (next.phase.kind === "started") {
       this.#texts.set(next.turnId, next.phase.text);
+      if (!this.#titles.has(next.sessionId)) {
+        this.#titles.set(next.sessionId, next.phase.text);
+      }
       if (!this.#left.has(next.sessionId)) {
         this.#current = next.sessionId;
       }
@@ -167,6 +172,7 @@ export class SessionStore {
     this.#usage.clear();
     this.#readOnly.clear();
     this.#names.clear();
+    this.#titles.clear();
     this.#left.clear();
     this.#current = undefined;
     for (const session of sessions) {
@@ -219,6 +225,7 @@ export class SessionStore {
     this.#usage.delete(sessionId);
     this.#readOnly.delete(sessionId);
     this.#names.delete(sessionId);
+    this.#titles.delete(sessionId);
     this.#left.delete(sessionId);
     if (this.#current === sessionId) {
       this.#current = undefined;
@@ -227,7 +234,7 @@ export class SessionStore {
   }
 
   #take(session: SessionSnapshot): void {
-    const { sessionId, turn, task, usage, readOnly, name } = session;
+    const { sessionId, turn, task, usage, readOnly, name, title } = session;
     if (turn !== undefined) {
       this.#turns.set(sessionId, turn);
       if (task !== undefined) {
@@ -242,6 +249,9 @@ export class SessionStore {
     }
     if (name !== undefined) {
       this.#names.set(sessionId, name);
+    }
+    if (title !== undefined) {
+      this.#titles.set(sessionId, title);
     }
     for (const tool of session.tools) {
       this.#tools.set(keyOf(tool), tool);

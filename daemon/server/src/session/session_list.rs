@@ -434,6 +434,7 @@ impl Sessions {
             session_id: session.id.clone().into(),
             task: session.task.clone(),
             name: session.name.clone(),
+            title: session.title.clone(),
             turn: session.last_turn.clone(),
             plan: session.plan.clone(),
             tools: session.tools.iter().cloned().chain(calls).collect(),
