@@ -172,6 +172,11 @@ rulesFolder?: string,
  */
 needs?: Array<Need>, 
 /**
+ * Effects of the command that the user should see before an answer. Empty: none that its words show.
+ * Since 1.4. A later version may add values.
+ */
+risks?: Array<CommandRisk>, 
+/**
  * Title of the subagent that asks; absent: the agent itself asks. Since 1.3.
  */
 subagent?: string, 
@@ -319,6 +324,8 @@ export type CheckpointsResult = {
  * Newest first, at most 50.
  */
 checkpoints: Array<Checkpoint>, };
+
+export type CommandRisk = "deletesFiles" | "discardsChanges" | "rewritesHistory" | "leavesWorkspace" | "changesControlFiles" | "lacksNetwork" | "cannotTell";
 
 export type CompactParams = { sessionId: string, };
 
@@ -1014,6 +1021,10 @@ task?: string,
  * Name that the user gave it. Since 1.3.
  */
 name?: string, 
+/**
+ * First words of its first message. Since 1.4.
+ */
+title?: string, 
 /**
  * Newest turn, running or ended.
  */

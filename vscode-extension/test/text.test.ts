@@ -4,12 +4,12 @@ import { renderConversation } from "../src/conversation/render";
 import { KeyedQueue } from "../src/edits/queue";
 import { discover } from "../src/daemon/discover";
 import { versionFault } from "../src/daemon/version";
-import { PROTOCOL_VERSION, type RetryReason } from "../src/protocol";
+import { type CommandRisk, PROTOCOL_VERSION, type RetryReason } from "../src/protocol";
 import { Countdown } from "../src/status/countdown";
 import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
-import { answerRows, approvalNotice, previewName } from "../src/text/approval";
+import { answerRows, approvalNotice, previewName, riskLine } from "../src/text/approval";
 import { pieces } from "../src/text/width";
 import { inert, oneLine, sentences, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
@@ -154,6 +154,17 @@ describe("the notification of an approval", () => {
     "Run with network access; may change .git (except hooks and config)",
   ])("says what is granted, uncut: %s", (title) => {
     expect(approvalNotice({ title, command: "ls" }).message).toBe(`${title}? ls`);
+  });
+
+  it("names what a command deletes, discards or needs in one line", () => {
+    expect(riskLine({})).toBe("");
+    expect(riskLine({ risks: ["deletesFiles", "leavesWorkspace", "lacksNetwork"] })).toBe(
+      "deletes files · leaves the workspace · needs the network: will fail",
+    );
+    const { message } = approvalNotice({ title: "Run a command", command: "rm -r x", risks: ["deletesFiles"] });
+    expect(message).toBe("Run a command? rm -r x (deletes files)");
+    const later = ["meltsDown", "boilsOver"] as unknown as CommandRisk[];
+    expect(riskLine({ risks: later })).toBe("has a risk that this version does not know");
   });
 });
 

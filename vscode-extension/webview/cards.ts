@@ -54,7 +54,7 @@ export class Cards {
         const shown = this.#draw(card);
         this.#cards.set(card.id, shown);
         this.element.append(shown.element);
-        this.announce(`${t("approval")}. ${card.question} ${card.command}`);
+        this.announce(`${t("approval")}. ${card.question} ${card.risk} ${card.command}`);
         moved = true;
         hadFocus ||= this.#isFocusPassedOn;
       }
@@ -95,7 +95,7 @@ export class Cards {
   }
 
   #draw(card: Card): Shown {
-    const { id, question, asker, command, folder, reason, warning, forSession, always, change, quarantined } = card;
+    const { id, question, asker, command, folder, reason, risk, warning, forSession, always, change, quarantined } = card;
     const heading = h("div", "row question", {}, icon("warning"), h("strong", "grow", {}, question));
     const notes = [
       ...(asker === "" ? [] : [t("asker", asker)]),
@@ -116,7 +116,7 @@ export class Cards {
     const buttons = quarantined
       ? [button(t("leave"), "primary", () => answer("deny")), button(t("moveBack"), "secondary", () => answer("allowOnce"))]
       : [
-          button(t("allowOnce"), "primary", () => answer("allowOnce")),
+          button(t("allowOnce"), risk === "" ? "primary" : "secondary", () => answer("allowOnce")),
           button(t("allowSession"), "secondary", () => answer("allowSession")),
           ...(always ? [button(t("always"), "secondary", () => answer("always"))] : []),
           button(t("deny"), "secondary", () => answer("deny")),
@@ -146,6 +146,7 @@ export class Cards {
       { role: "alertdialog", "aria-label": `${t("approval")}: ${question}`, tabindex: "-1" },
       heading,
       block,
+      risk === "" ? undefined : h("div", "risk", {}, icon("warning"), h("span", "grow", {}, risk)),
       ...notes,
       h("div", "buttons", {}, ...buttons),
       say,

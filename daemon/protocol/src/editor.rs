@@ -167,6 +167,11 @@ pub struct ApproveParams {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Need>>")]
     pub needs: Vec<Need>,
+    /// Effects of the command that the user should see before an answer. Empty: none that its words show.
+    /// Since 1.4. A later version may add values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<CommandRisk>>")]
+    pub risks: Vec<CommandRisk>,
     /// Title of the subagent that asks; absent: the agent itself asks. Since 1.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -246,6 +251,24 @@ pub enum SessionScope {
     AnyInput,
     /// These files now: a session approval covers no more than a single one.
     Once,
+}
+
+/// Effect of a command that the user should see before an answer. Since 1.4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum CommandRisk {
+    DeletesFiles,
+    /// Uncommitted changes are lost.
+    DiscardsChanges,
+    RewritesHistory,
+    /// Changes or enters a path outside of the workspace.
+    LeavesWorkspace,
+    /// Changes a file that decides what runs.
+    ChangesControlFiles,
+    /// The command needs the network, and its sandbox has none.
+    LacksNetwork,
+    /// The words do not show the effects.
+    CannotTell,
 }
 
 /// Access that a single command may be granted.

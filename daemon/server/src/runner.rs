@@ -32,6 +32,7 @@ use crate::{
 mod consent;
 mod left;
 mod progress;
+mod risks;
 
 use consent::{Consent, Guard, consent, said};
 use progress::CallProgress;

@@ -147,6 +147,7 @@ fn approve() -> ApproveParams {
         rules: Vec::new(),
         rules_folder: None,
         needs: vec![],
+        risks: vec![],
         subagent: None,
         preview: None,
         for_session: String::new(),

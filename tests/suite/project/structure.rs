@@ -27,7 +27,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("cli", &["exec"]),
     ("telemetry", &["secrets"]),
     ("approval", &["docs", "exec", "workspace"]),
-    ("store", &["approval", "secrets"]),
+    ("store", &["approval", "clock", "secrets"]),
     ("environment", &["exec", "store"]),
     ("model", &["environment", "secrets"]),
     ("config", &["exec", "model"]),
@@ -129,6 +129,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "headless",
         &[
+            "approval",
             "cli",
             "config",
             "disk",

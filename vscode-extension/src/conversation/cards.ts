@@ -1,6 +1,7 @@
 import { l10n } from "vscode";
 
 import type { ApproveParams, Hunk, ReviewNotification } from "../protocol";
+import { riskLine } from "../text/approval";
 import { exact, oneLine, visible } from "../text/display";
 import type { Card, EditCard } from "./messages";
 
@@ -18,6 +19,7 @@ export function approvalCard(params: ApproveParams): Card {
     command: exact(command),
     folder: visible(cwd),
     reason: oneLine(reason, 300),
+    risk: riskLine(params),
     warning: changed === undefined ? "" : oneLine(changed, 120),
     forSession: oneLine(forSession, 120),
     always: rules.length > 0,

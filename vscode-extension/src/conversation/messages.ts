@@ -138,6 +138,8 @@ export interface Card {
   readonly command: string;
   readonly folder: string;
   readonly reason: string;
+  /** Effects that make an answer risky; empty without one. */
+  readonly risk: string;
   readonly warning: string;
   readonly forSession: string;
   readonly always: boolean;

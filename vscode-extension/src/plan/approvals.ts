@@ -4,7 +4,7 @@ import { registerRowCommand } from "../commands/rowCommand";
 import type { ApprovalDecision, ApproveParams } from "../protocol";
 import { ARMED_AFTER_MS, type Answered, type ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice } from "../text/approval";
+import { type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice, riskLine } from "../text/approval";
 import { inert, oneExactLine, oneLine } from "../text/display";
 import { Previews } from "./previews";
 
@@ -118,8 +118,10 @@ export class ApprovalPrompt implements vscode.Disposable {
     const buttons =
       params.quarantined === true
         ? [LEAVE, ...change, whole ? MOVE_BACK : SHOW]
-        : [...change, ...(whole ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY])];
+        : // What is risky is looked at before it is allowed.
+          [...change, ...(whole && riskLine(params) === "" ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY])];
     const shown = performance.now();
+    this.#open = whole && riskLine(params) === "" ? approvalId : undefined;
     const answer = await vscode.window.showWarningMessage(message, ...buttons);
     if (answer === CHANGE) {
       // Its answers are above it, and wherever the question is.
@@ -214,11 +216,12 @@ export class ApprovalPrompt implements vscode.Disposable {
     const pick = vscode.window.createQuickPick<Choice>();
     this.#picker = { id: params.approvalId, pick };
     pick.title = oneLine(params.subagent === undefined ? params.title : `${params.title} (${params.subagent})`, 120);
-    pick.placeholder = oneLine(params.reason, 200);
+    const risk = riskLine(params);
+    pick.placeholder = oneLine([risk, params.reason].filter((words) => words !== "").join(" · "), 200);
     pick.ignoreFocusOut = true;
     pick.items = choices(params);
     // First the change is looked at, then decided.
-    const usual = params.quarantined === true ? "deny" : undefined;
+    const usual = params.quarantined === true || risk !== "" ? "deny" : undefined;
     const wanted = decision ?? usual ?? (this.#previews.wasShown(params.approvalId) ? "allowOnce" : undefined);
     const active = pick.items.find(({ answer }) => answer !== undefined && answer.decision === wanted);
     if (active !== undefined) {

@@ -1,6 +1,7 @@
 import { l10n } from "vscode";
 
-import type { ApprovalDecision, ApprovalQuestion, ApproveParams, SessionScope } from "../protocol";
+import type { ApprovalDecision, ApprovalQuestion, ApproveParams, CallDecision, CommandRisk, SessionScope } from "../protocol";
+import { timeOfDay } from "./ago";
 import { exact, inert, label, oneExactLine, oneLine } from "./display";
 import { type CodedMessage, listOf, messageText } from "./messages";
 import { pieces } from "./width";
@@ -12,7 +13,37 @@ const ROW_EM = 29;
 /** At the beginning of what belongs to the line above. */
 const GOES_ON = "↪ ";
 
-type Asked = Pick<ApproveParams, "title" | "command" | "subagent" | "changed" | "quarantined">;
+type Asked = Pick<ApproveParams, "title" | "command" | "subagent" | "changed" | "quarantined" | "risks">;
+
+const risks: Readonly<Record<CommandRisk, string>> = {
+  deletesFiles: l10n.t("deletes files"),
+  discardsChanges: l10n.t("discards uncommitted changes"),
+  rewritesHistory: l10n.t("rewrites history"),
+  leavesWorkspace: l10n.t("leaves the workspace"),
+  changesControlFiles: l10n.t("changes files that decide what runs"),
+  lacksNetwork: l10n.t("needs the network: will fail"),
+  cannotTell: l10n.t("Cairn can't tell what it does"),
+};
+
+const decisions: Readonly<Record<ApprovalDecision, string>> = {
+  allowOnce: l10n.t("allowed once"),
+  allowSession: l10n.t("allowed for this session"),
+  allowAlways: l10n.t("always allowed"),
+  deny: l10n.t("denied"),
+};
+
+/** The decision about a call, with its time. */
+export function decisionWords({ decision, by, at }: CallDecision): string {
+  const earlier = by === "session" ? l10n.t("allowed earlier for this session") : l10n.t("allowed by a rule");
+  return `${by === "session" || by === "rule" ? earlier : decisions[decision]} ${timeOfDay(at)}`;
+}
+
+/** Effects of a command that make an answer risky, in one line; empty without one. */
+export function riskLine({ risks: found = [] }: Pick<ApproveParams, "risks">): string {
+  // A later daemon may know more of them.
+  const words = found.map((risk) => (risks as Partial<Record<string, string>>)[risk] ?? l10n.t("has a risk that this version does not know"));
+  return [...new Set(words)].join(" · ");
+}
 
 /** Scope of an approval for the session, as a part of a sentence. */
 const scopes: Readonly<Record<SessionScope, string>> = {
@@ -68,12 +99,14 @@ function fileLine(question: ApprovalQuestion | undefined): string | undefined {
  * The text of the notification that asks for an approval. Only when it is `whole` does it show
  * exactly what would run; otherwise it offers no Allow.
  */
-export function approvalNotice({ title, command, subagent, changed, quarantined }: Asked): { message: string; whole: boolean } {
+export function approvalNotice({ title, command, subagent, changed, quarantined, ...asked }: Asked): { message: string; whole: boolean } {
   const shown = oneExactLine(command, COMMAND_CHARS);
   const asker = subagent === undefined ? "" : ` (${oneLine(subagent, 60)})`;
   const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
   const event = quarantined === true ? l10n.t("Protected files appeared or changed while a command ran. Cairn moved them to quarantine.") + " " : "";
-  return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}`), whole: shown === command.replace(/\n+$/, "") };
+  const risk = riskLine(asked);
+  const warning = risk === "" ? "" : ` (${risk})`;
+  return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}${warning}`), whole: shown === command.replace(/\n+$/, "") };
 }
 
 /** The question in a few words, for a row or the status bar: `Allow? node --test`. */

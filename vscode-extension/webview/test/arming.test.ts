@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { Card, EditCard } from "../../src/conversation/messages";
 import { ARMED_AFTER_MS } from "../../src/stores/approval";
+import { answerCard, answerOf } from "../answerKeys";
 import { CardList } from "../cardList";
 import { Cards } from "../cards";
 import { editCard } from "../editCards";
@@ -22,7 +23,8 @@ const disabled = (card: HTMLElement) =>
 it("takes an answer to a question once the card was in sight for a moment, and shows that", () => {
   const post = vi.fn();
   const card = questionCard({ id: "q", text: "Which?", options: ["Blue", "Red"] }, post);
-  const press = () => card.dispatchEvent(new KeyboardEvent("keydown", { key: "2", altKey: true }));
+  document.body.replaceChildren(card);
+  const press = () => answerCard(document.body, "2");
   expect(disabled(card)).toEqual(["1Blue", "2Red", "Skip"]);
   press();
   named(card, "Blue")?.click();
@@ -39,7 +41,8 @@ it("takes the decision on an edit once the card was in sight for a moment; one c
   const card = editCard({ id: "file:///a", question: "Change a?", note: "", lines, more: 0, added: 1, removed: 0, rev: 3 }, post);
   expect(disabled(card)).toEqual(["Accept", "Reject"]);
   named(card, "Accept")?.click();
-  card.dispatchEvent(new KeyboardEvent("keydown", { code: "KeyN", altKey: true }));
+  document.body.replaceChildren(card);
+  answerCard(document.body, "n");
   expect(post).not.toHaveBeenCalled();
   named(card, "Show Edit")?.click();
   expect(post).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ action: "open" }));
@@ -98,7 +101,7 @@ it("moves the focus from an answered approval to the next one, even if that one 
   const cards = new Cards(vi.fn(), vi.fn(), () => composer.focus());
   document.body.replaceChildren(cards.element, composer);
   const card = (id: string): Card => ({
-    ...{ id, question: "Run?", asker: "", command: id, folder: "", reason: "", warning: "" },
+    ...{ id, question: "Run?", asker: "", command: id, folder: "", reason: "", risk: "", warning: "" },
     ...{ forSession: "", always: false, change: false, quarantined: false },
   });
   const focused = () => document.activeElement?.textContent;
@@ -113,4 +116,27 @@ it("moves the focus from an answered approval to the next one, even if that one 
   composer.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
   cards.update([card("third")]);
   expect(document.activeElement, "news do not take the focus from one who writes").toBe(composer);
+});
+
+it("gives an answer by key to the card with the focus, else to the first card that has it", () => {
+  const post = vi.fn();
+  const question = (id: string, options: string[]) => questionCard({ id, text: "Which?", options }, post);
+  const [first, second] = [question("one", ["Blue"]), question("two", ["Red", "Green"])];
+  document.body.replaceChildren(first, second);
+  vi.advanceTimersByTime(ARMED_AFTER_MS);
+  expect(answerCard(document.body, "1")).toBe(true);
+  expect(post).toHaveBeenLastCalledWith({ type: "answer", id: "one", words: "Blue" });
+  expect(answerCard(document.body, "2")).toBe(true);
+  expect(post).toHaveBeenLastCalledWith({ type: "answer", id: "two", words: "Green" });
+  second.focus();
+  expect(answerCard(document.body, "1")).toBe(true);
+  expect(post).toHaveBeenLastCalledWith({ type: "answer", id: "two", words: "Red" });
+  expect(answerCard(document.body, "y")).toBe(false);
+  expect(answerCard(document.body, "3")).toBe(false);
+});
+
+it("reads answers from keys with Alt alone", () => {
+  const key = (code: string, more: KeyboardEventInit = {}) => answerOf(new KeyboardEvent("keydown", { code, altKey: true, ...more }));
+  expect([key("KeyY"), key("KeyN"), key("Digit3")]).toEqual(["y", "n", "3"]);
+  expect([key("KeyA"), key("Digit0"), key("KeyY", { ctrlKey: true }), key("KeyY", { altKey: false })]).toEqual(Array(4).fill(undefined));
 });

@@ -15,6 +15,7 @@ mod forbidden;
 mod git;
 mod loose;
 mod read_only;
+mod risk;
 mod rules;
 mod subcommands;
 
@@ -24,6 +25,7 @@ pub use followed::followed;
 pub use forbidden::Denial;
 pub(super) use loose::loose_commands;
 pub use read_only::{ReadKind, is_read_only, paths_read};
+pub use risk::{Places, Risk, risks};
 pub use rules::{AutoApproval, CommandContext, CommandRules, NoAutoApproval, Rule};
 
 /// Maximum length of a parsed script, in bytes.

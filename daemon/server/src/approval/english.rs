@@ -1,7 +1,7 @@
 //! English texts of questions, for clients without texts of their own.
 
 use cairn_protocol::{
-    ApprovalQuestion, ApprovalReason, DenyDoubt, Need, SessionScope, UnclearCommand,
+    ApprovalQuestion, ApprovalReason, CommandRisk, DenyDoubt, Need, SessionScope, UnclearCommand,
 };
 
 /// Title of a question. Clients show it first.
@@ -194,6 +194,23 @@ fn doubtful(doubt: &DenyDoubt) -> String {
         }
     };
     text.to_owned()
+}
+
+/// Effects of a command that make an answer risky; empty without one.
+pub(crate) fn risks(risks: &[CommandRisk]) -> String {
+    let words = |risk: &CommandRisk| match risk {
+        CommandRisk::DeletesFiles => "deletes files",
+        CommandRisk::DiscardsChanges => "discards uncommitted changes",
+        CommandRisk::RewritesHistory => "rewrites history",
+        CommandRisk::LeavesWorkspace => "leaves the workspace",
+        CommandRisk::ChangesControlFiles => "changes files that decide what runs",
+        CommandRisk::LacksNetwork => "needs the network and will fail without it",
+        CommandRisk::CannotTell => "Cairn can't tell what it does",
+    };
+    match risks {
+        [] => String::new(),
+        some => format!("Careful: {}.", some.iter().map(words).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 #[cfg(test)]

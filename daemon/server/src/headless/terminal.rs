@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 
 use super::report::{Report, Spent};
 use crate::{
+    approval::english,
     cli::Allow,
     disk,
     ports::{Editor, Questions, UserAnswer},
@@ -227,8 +228,12 @@ fn question(params: &ApproveParams) -> (String, String) {
     };
     let (title, cwd) = (printable(&params.title), printable(&params.cwd));
     let command = exact(&params.command);
+    let careful = match english::risks(&params.risks) {
+        risks if risks.is_empty() => risks,
+        risks => format!("  {risks}\n"),
+    };
     (
-        format!("{preview}\n{title}{subagent}{changed} in {cwd}:\n  {command}\n"),
+        format!("{preview}\n{title}{subagent}{changed} in {cwd}:\n  {command}\n{careful}"),
         format!(
             "Allow? [y]es, [a]lways in this run{always}, [N]o; words after it are for the agent: "
         ),

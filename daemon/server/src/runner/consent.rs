@@ -14,7 +14,7 @@ use cairn_protocol::{ApprovalDecision, ApprovalReason, ApproveParams, ReviewMode
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
-use super::progress::CallProgress;
+use super::{progress::CallProgress, risks};
 use crate::{
     approval::{
         self, Approved, Gate, Question, RuleFolder,
@@ -103,7 +103,10 @@ pub(super) async fn consent(
     let looked = spawn_blocking(look).await;
     let preview;
     (call, preview) = looked.map_err(|error| ToolFailure::Fatal(error.into()))??;
-    let params = ApproveParams { preview, changed, ..params(progress, &question, rule_folder) };
+    let risks = risks::of(access, context, !rules.unboxed);
+    let params = params(progress, &question, rule_folder);
+    let reason = [english::risks(&risks), params.reason].join(" ").trim().to_owned();
+    let params = ApproveParams { preview, changed, risks, reason, ..params };
     let answer = progress.ask(context, params, access.clone(), definitions).await;
     let Some(answer) = answer else {
         let refused = format!("The turn ended before the user answered; {}.", no_effect(access));
@@ -281,6 +284,7 @@ fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder
         rules: question.rules.iter().map(Rule::to_string).collect(),
         rules_folder: entered.map(|folder| folder.display().to_string()),
         needs: question.needs.clone(),
+        risks: Vec::new(),
         subagent: None,
         preview: None,
         for_session: english::scope(question.asked.kind()).to_owned(),

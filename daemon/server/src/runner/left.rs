@@ -179,6 +179,7 @@ async fn question(
         rules: Vec::new(),
         rules_folder: None,
         needs: Vec::new(),
+        risks: Vec::new(),
         subagent: None,
         preview: patch.map(|patch| Preview { patch, texts: None }),
         for_session: english::scope(question.kind()).to_owned(),

@@ -178,7 +178,7 @@ impl Rule {
     }
 }
 
-fn is_shell(program: &str) -> bool {
+pub(super) fn is_shell(program: &str) -> bool {
     const SHELLS: &[&str] = &[
         ".",
         "ash",
