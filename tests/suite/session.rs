@@ -1,6 +1,7 @@
 //! Sessions on disk: list, restore, crash recovery.
 
 mod crash_recovery;
+mod decisions;
 mod edit_crash_recovery;
 mod pending_restore;
 mod session_changes;

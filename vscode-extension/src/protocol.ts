@@ -277,6 +277,16 @@ export type BaselineResult = {
  */
 text?: string, };
 
+export type CallDecision = { decision: ApprovalDecision, by: DecidedBy, 
+/**
+ * Words of the user to the model.
+ */
+words?: string, 
+/**
+ * Milliseconds since 1970.
+ */
+at: number, };
+
 export type CancelParams = { sessionId: string, turnId: string, };
 
 export type CheckModelParams = { 
@@ -381,6 +391,8 @@ failed: Array<string>,
  * Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
  */
 problems?: Array<ReviewProblem>, };
+
+export type DecidedBy = "answer" | "session" | "rule" | "nobody";
 
 export type Decision = "accept" | "reject" | "drop";
 
@@ -1248,7 +1260,11 @@ startedAt?: number,
 /**
  * Time at which it was over, likewise. Since 1.2.
  */
-endedAt?: number, };
+endedAt?: number, 
+/**
+ * Decision that let it run, or not; absent for a call that needs none. Since 1.4.
+ */
+decision?: CallDecision, };
 
 export type ToolOutputParams = { sessionId: string, callId: string, };
 

@@ -3,12 +3,12 @@ import { describe, expect, it, vi } from "vitest";
 import { type ItemFacts, turnItems } from "../src/conversation/items";
 import type { Item } from "../src/conversation/messages";
 import { Sync } from "../src/conversation/sync";
+import type { CallDecision, TurnNotice } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
 import { call, end, message } from "./entries";
 
 const facts: ItemFacts = {
   pending: () => ({ rev: 0, hunks: [] }),
-  answered: () => "",
   footer: () => ({ facts: "34k tokens", actions: [] }),
 };
 
@@ -94,12 +94,58 @@ describe("the items of a turn", () => {
 
   it("show a command with its output, cut in the middle", () => {
     const output = Array.from({ length: 500 }, (_, n) => `line ${n}`).join("\n");
-    const [item] = items([call("1", "Run npm test", { name: "bash", command: "npm test\n", detail: output })], { answered: () => "allowed once" });
-    expect(item).toMatchObject({ kind: "command", command: "npm test\n", lines: 500, note: "allowed once" });
+    const [item] = items([call("1", "Run npm test", { name: "bash", command: "npm test\n", detail: output })]);
+    expect(item).toMatchObject({ kind: "command", command: "npm test\n", lines: 500, note: "" });
     expect(item?.kind === "command" && item.output.split("\n").length).toBe(201);
     expect(item?.kind === "command" && item.output).toContain("… 300 lines …");
     const facts = { stats: { exitCode: 1 }, startedAt: 5_000, endedAt: 5_400 };
     expect(items([call("1", "Run npm test", { name: "bash", state: "failed", facts })])).toMatchObject([{ exitCode: 1, elapsedMs: 400 }]);
+  });
+
+  it("show what a restored checkpoint took back, and count it again after an undo", () => {
+    const at = new Date(2026, 10, 27, 9, 41).getTime();
+    const notice = (id: string, code: "turns_restored" | "turns_redone", turn: string): Entry => {
+      const args = code === "turns_restored" ? { turn, files: 1 } : { turn };
+      return message(id, "notice", "", { turn, at, notice: { code, args } as TurnNotice });
+    };
+    const of = (turn: string): Entry[] => [message(`u${turn}`, "user", "Do it", { turn }), { ...end(`e${turn}`, "completed"), turn }];
+    const turns = new Map([
+      ["1", of("1")],
+      ["2", of("2")],
+      ["3", [...of("3"), notice("n1", "turns_restored", "2")]],
+      ["4", of("4")],
+    ]);
+    expect([...restoredTurns(turns)]).toEqual([
+      ["2", at],
+      ["3", at],
+    ]);
+    const [told, done, said] = turnItems(turns.get("3") ?? [], { ...facts, restored: (turn) => restoredTurns(turns).get(turn) }).map(({ make }) =>
+      make(),
+    );
+    expect(told).toMatchObject({ kind: "user", undone: true });
+    expect(done).toMatchObject({ kind: "end", reason: "restored", facts: `restored ${timeOfDay(at)}`, actions: [], undone: true });
+    expect(said?.undone).toBeUndefined();
+    turns.set("4", [...of("4"), notice("n2", "turns_redone", "2")]);
+    expect([...restoredTurns(turns)]).toEqual([]);
+    // The first of them is not read any more.
+    turns.delete("1");
+    turns.set("3", [...of("3"), notice("n1", "turns_restored", "1")]);
+    turns.set("4", of("4"));
+    expect([...restoredTurns(turns).keys()]).toEqual(["2", "3"]);
+  });
+
+  it("show the decision about a call with its time", () => {
+    const at = new Date(2026, 10, 27, 9, 41).getTime();
+    const time = timeOfDay(at);
+    const note = (over: Partial<CallDecision>): unknown => {
+      const facts = { decision: { decision: "allowOnce", by: "answer", at, ...over } } as const;
+      const [item] = items([call("1", "Run npm test", { name: "bash", command: "npm test", facts })]);
+      return item?.kind === "command" && item.note;
+    };
+    expect(note({})).toBe(`allowed once ${time}`);
+    expect(note({ decision: "deny" })).toBe(`denied ${time}`);
+    expect(note({ decision: "allowSession", by: "session" })).toBe(`allowed earlier for this session ${time}`);
+    expect(note({ decision: "allowAlways", by: "rule" })).toBe(`allowed by a rule ${time}`);
   });
 
   it("show the last lines of a command that runs, and draw it again when more comes", () => {

@@ -404,12 +404,13 @@ function callRow(call: Call, port: ItemPort): HTMLElement {
 }
 
 function callParts(call: Call, port: ItemPort): (HTMLElement | undefined)[] {
-  const { title, path, lines, matches } = call;
+  const { title, path, lines, matches, note } = call;
   return [
     stateIcon(call.state),
     path === undefined ? h("span", matches === undefined ? "grow" : "cut", { title }, title) : opener(title, () => port.open(path)),
     lines === undefined ? undefined : h("span", "faint", { "aria-label": t("lines", lines) }, lines),
     matches === undefined ? undefined : h("span", "faint", {}, t("matches", matches)),
+    note === undefined ? undefined : h("span", "faint", {}, note),
   ];
 }
 
@@ -428,6 +429,7 @@ function stateIcon(state: Call["state"]): HTMLElement {
   return element;
 }
 
-function stateWord({ state }: Call): string {
-  return t(`state${state.charAt(0).toUpperCase()}${state.slice(1)}`);
+function stateWord({ state, note }: Call): string {
+  const word = t(`state${state.charAt(0).toUpperCase()}${state.slice(1)}`);
+  return note === undefined ? word : `${word}, ${note}`;
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ParentCall, Range, ToolLabel};
+use crate::{ApprovalDecision, ParentCall, Range, ToolLabel};
 
 /// Tool call of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -60,6 +60,39 @@ pub struct ToolNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub ended_at: Option<u64>,
+    /// Decision that let it run, or not; absent for a call that needs none. Since 1.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub decision: Option<Box<CallDecision>>,
+}
+
+/// Decision about a tool call. Since 1.4.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CallDecision {
+    pub decision: ApprovalDecision,
+    pub by: DecidedBy,
+    /// Words of the user to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub words: Option<String>,
+    /// Milliseconds since 1970.
+    #[ts(type = "number")]
+    pub at: u64,
+}
+
+/// Origin of a decision about a tool call. Since 1.4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum DecidedBy {
+    /// Answer to a question about this call.
+    Answer,
+    /// Earlier answer for the whole session.
+    Session,
+    /// Rule of an earlier "always".
+    Rule,
+    /// Options of a run in which nobody can answer, as `cairn run` without a terminal.
+    Nobody,
 }
 
 /// Effect of a tool call.

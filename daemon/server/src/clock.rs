@@ -4,7 +4,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Returns today's date in UTC as `YYYY-MM-DD`.
 pub fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    date(now_ms() / 1_000)
+}
+
+/// Returns a time in UTC as `YYYY-MM-DD hh:mm UTC`. `at` is in milliseconds since 1970.
+pub fn utc(at: u64) -> String {
+    let seconds = at / 1_000;
+    format!("{} {:02}:{:02} UTC", date(seconds), seconds / 3_600 % 24, seconds / 60 % 60)
+}
+
+fn date(seconds: u64) -> String {
     let (year, month, day) = civil(seconds / 86_400);
     format!("{year:04}-{month:02}-{day:02}")
 }
@@ -34,7 +43,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::civil;
+    use super::{civil, utc};
 
     #[test]
     fn days_become_dates() {
@@ -49,5 +58,10 @@ mod tests {
         ] {
             assert_eq!(civil(days), date, "{days}");
         }
+    }
+
+    #[test]
+    fn times_have_minutes() {
+        assert_eq!(utc(1_772_323_199_999), "2026-02-28 23:59 UTC");
     }
 }

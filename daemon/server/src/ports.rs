@@ -16,8 +16,9 @@ use cairn_core::{
     turn::Input,
 };
 use cairn_protocol::{
-    ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, AskParams, EditProblem, Notice,
-    SaveParams, SaveResult, ToolKind, ToolLabel, ToolState, ToolStats, TurnNotice,
+    ApplyEditParams, ApplyEditResult, ApproveParams, ApproveResult, AskParams, CallDecision,
+    EditProblem, Notice, SaveParams, SaveResult, ToolKind, ToolLabel, ToolState, ToolStats,
+    TurnNotice,
 };
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
@@ -189,6 +190,8 @@ pub struct ToolUpdate {
     pub label: Option<ToolLabel>,
     pub detail: Option<String>,
     pub uri: Option<String>,
+    /// Sent as soon as it is known whether the call may run.
+    pub decision: Option<Box<CallDecision>>,
     /// Sent if it is another than that of the tool.
     pub kind: Option<ToolKind>,
     /// Sent with the final state: the lines that the call read, counted from 0, without the last.

@@ -59,6 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "runner",
         &[
             "approval",
+            "clock",
             "exec",
             "hooks",
             "instructions",

@@ -80,7 +80,11 @@ pub(super) async fn delete(editor: &EditorDouble, session_id: &str) -> Result<()
     try_ask::<DeleteSession>(editor, params).await.map(|_| ())
 }
 
-async fn export(editor: &EditorDouble, session_id: &str, format: ExportFormat) -> String {
+pub(super) async fn export(
+    editor: &EditorDouble,
+    session_id: &str,
+    format: ExportFormat,
+) -> String {
     let params = ExportSessionParams { session_id: session_id.into(), format };
     match try_ask::<ExportSession>(editor, params).await.unwrap() {
         ExportSessionResult::Text { text } => text,

@@ -1,16 +1,10 @@
-import { l10n } from "vscode";
-
 import { ARMED_AFTER_MS, type ApprovalStore } from "../stores/approval";
 import type { FromPage } from "./messages";
-
-/** Answers that are named beside their calls, the newest. */
-const KEPT = 200;
 
 /** Answers to approvals on the page. An answer counts only for a question that was on screen for long enough. */
 export class ApprovalAnswers {
   /** Time at which each waiting approval came on screen. */
   readonly #asked = new Map<string, number>();
-  #said = new Map<string, string>();
 
   constructor(
     private readonly approvals: ApprovalStore,
@@ -38,11 +32,6 @@ export class ApprovalAnswers {
     }
   }
 
-  /** Words about the answer that a call got; empty for none. */
-  of(call: string): string {
-    return this.#said.get(call) ?? "";
-  }
-
   /** Gives an answer, and returns the turn in which it counted. The time is checked by the page's clock and by ours. */
   give({ id, decision, words, shownForMs }: Extract<FromPage, { type: "approve" }>): string | undefined {
     const params = this.approvals.get(id);
@@ -57,12 +46,6 @@ export class ApprovalAnswers {
     if (asked === undefined || shownForMs < ARMED_AFTER_MS || this.port.now() - asked < ARMED_AFTER_MS) {
       return undefined;
     }
-    const said = { allowOnce: l10n.t("allowed once"), allowSession: l10n.t("allowed for this session"), deny: l10n.t("denied") }[decision];
-    if (this.approvals.answer(id, decision, words) !== "counted") {
-      return undefined;
-    }
-    this.#said.set(`tool:${params.sessionId}/${params.callId}`, said);
-    this.#said = new Map([...this.#said].slice(-KEPT));
-    return params.turnId;
+    return this.approvals.answer(id, decision, words) === "counted" ? params.turnId : undefined;
   }
 }

@@ -392,7 +392,6 @@ export class ConversationController implements Disposable {
 
   readonly #facts: ItemFacts = {
     pending: (uri, turn) => pendingOf(this.parts.reviews, uri, turn),
-    answered: (call) => this.#answers.of(call),
     footer: (end, files) => footerOf(this.parts, end, files),
   };
 }

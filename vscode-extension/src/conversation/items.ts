@@ -2,6 +2,8 @@ import { l10n } from "vscode";
 
 import type { Hunk, ToolKind, ToolLabel, ToolState } from "../protocol";
 import type { Entry } from "../stores/transcript";
+import { timeOfDay } from "../text/ago";
+import { decisionWords } from "../text/approval";
 import { commandOf, fileOf, updatesPlan } from "../text/calls";
 import { oneLine } from "../text/display";
 import { messageText } from "../text/messages";
@@ -19,8 +21,6 @@ export interface ItemFacts {
   readonly pending: (uri: string, turn: string) => { readonly rev: number; readonly hunks: readonly Pick<Hunk, "addedLines" | "removedLines">[] };
   /** Reports what an ended turn took and how many files it changed, and what can be done next. */
   readonly footer: (end: End, files: number) => { readonly facts: string; readonly actions: readonly Action[] };
-  /** Words about the answer that a call got, such as `allowed once`. */
-  readonly answered: (call: string) => string;
 }
 
 /** Effects of tools by name, for calls of earlier versions, which do not tell them. */
@@ -119,7 +119,7 @@ function checkpointDraft(entries: readonly Entry[], edits: ReadonlyMap<string, r
     return [];
   }
   const id = `checkpoint:${first.turn}`;
-  const time = timeOf(first.at ?? changed[0]?.[0].facts.startedAt);
+  const time = timeOfDay(first.at ?? changed[0]?.[0].facts.startedAt);
   const files = changed.map(([call]) => ({ path: fileOf(named(call)), uri: call.uri }));
   return [{ id, version: `${files.length} ${time}`, make: () => ({ id, kind: "checkpoint", message: first.id, time, files }) }];
 }
@@ -140,7 +140,10 @@ function messageDraft(entry: Message, first: boolean): Draft {
   const version = messageVersion(entry);
   switch (role) {
     case "user":
-      return { id, version, make: () => ({ id, kind: "user", ...sentWith(text, entry.attachments ?? []), first, time: timeOf(entry.at) }) };
+      if (wordsOfOwn(text) !== undefined) {
+        return { id, version, make: () => ({ id, kind: "notice", text: wordsOfOwn(text) ?? text, reminder: false }) };
+      }
+      return { id, version, make: () => ({ id, kind: "user", ...sentWith(text, entry.attachments ?? []), first, time: timeOfDay(entry.at) }) };
     case "assistant":
     case "thinking":
       return { id, version, make: () => ({ id, kind: "text", text: entry.text, streaming: !ended && !incomplete, cut: incomplete }) };
@@ -192,8 +195,8 @@ function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
 
 function commandDraft(entry: Tool, facts: ItemFacts): Draft {
   const { id, state, detail, command, live, liveSeq } = entry;
-  const { startedAt, endedAt, stats } = entry.facts;
-  const note = facts.answered(id);
+  const { startedAt, endedAt, stats, decision } = entry.facts;
+  const note = decision === undefined ? "" : decisionWords(decision);
   return {
     id,
     version: `${state} ${detail.length} ${note} ${command === undefined} ${liveSeq}`,
@@ -229,7 +232,7 @@ function callDraft(entry: Tool): Draft {
   const { id, state, detail, title } = entry;
   return {
     id,
-    version: `${state} ${detail.length} ${title}`,
+    version: `${state} ${detail.length} ${title} ${entry.facts.decision?.at ?? ""}`,
     make: () => ({ id, kind: "call", call: callOf(entry), detail: shortened(detail.split("\n")) }),
   };
 }
@@ -253,7 +256,8 @@ function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): D
   const { id } = end;
   const reason = end.reason === "completed" && (end.openItems > 0 || end.uncheckedEdits) ? "unfinished" : end.reason;
   const summary = messageText(end.problem) ?? end.summary;
-  const footer = facts.footer(end, files);
+  const footer =
+    restored === undefined ? facts.footer(end, files) : { facts: l10n.t("restored {0}", timeOfDay(restored || undefined)).trim(), actions: [] };
   return { id, version: JSON.stringify([footer, copies]), make: () => ({ id, kind: "end", reason, summary, ...footer, copies }) };
 }
 
@@ -329,6 +333,7 @@ function verbOf(entry: Tool): (typeof VERBS)[keyof typeof VERBS] | undefined {
 
 function callOf(entry: Tool): Call {
   const { title, state, uri, facts } = entry;
+  const { decision } = facts;
   const [kind, range, matches] = [kindOf(entry), facts.target?.range, facts.stats?.matches];
   const lines = range === undefined || range.end.line === range.start.line ? undefined : ([range.start.line + 1, range.end.line] as const);
   return {
@@ -338,12 +343,8 @@ function callOf(entry: Tool): Call {
     ...(uri === undefined ? {} : { path: lines === undefined ? uri : `${uri}#L${lines[0]}-L${lines[1]}` }),
     ...(lines && { lines: lines[0] === lines[1] ? `${lines[0]}` : `${lines[0]}–${lines[1]}` }),
     ...(matches !== undefined && { matches }),
+    ...(decision && { note: decisionWords(decision) }),
   };
-}
-
-/** Time of day of a message; empty if it is not known. */
-function timeOf(at: number | undefined): string {
-  return at === undefined ? "" : new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 }
 
 /** Time between two moments; 0 if one is not known, or the clock was set back. */

@@ -25,6 +25,8 @@ export interface Call {
   readonly lines?: string;
   /** Number of lines or files that a search found. */
   readonly matches?: number;
+  /** Decision about the call, with its time. */
+  readonly note?: string;
 }
 
 interface Shown {

@@ -18,7 +18,9 @@ import type {
 import { Emitter } from "./emitter";
 
 /** Facts about a call that later versions of the daemon tell. */
-export type CallFacts = Pick<ToolNotification, "label" | "toolKind" | "target" | "stats" | "startedAt" | "endedAt">;
+export type CallFacts = Pick<ToolNotification, "label" | "toolKind" | "target" | "stats" | "startedAt" | "endedAt" | "decision">;
+
+export type CallPlace = Pick<ParentCall, "sessionId" | "callId">;
 
 /** Session and turn in which an entry is shown: those of the call that started the subagent, for what a subagent did. */
 interface Place {
@@ -377,7 +379,7 @@ export class TranscriptStore {
   }
 }
 
-function factsOf({ label, toolKind, target, stats, startedAt, endedAt }: ToolNotification): CallFacts {
+function factsOf({ label, toolKind, target, stats, startedAt, endedAt, decision }: ToolNotification): CallFacts {
   return {
     ...(label && { label }),
     ...(toolKind && { toolKind }),
@@ -385,6 +387,7 @@ function factsOf({ label, toolKind, target, stats, startedAt, endedAt }: ToolNot
     ...(stats && { stats }),
     ...(startedAt !== undefined && { startedAt }),
     ...(endedAt !== undefined && { endedAt }),
+    ...(decision && { decision }),
   };
 }
 

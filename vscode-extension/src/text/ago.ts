@@ -15,3 +15,8 @@ export function ago(then: number, now: number): string {
   const [size, unit]: [number, Intl.RelativeTimeFormatUnit] = passed < HOUR ? [MINUTE, "minute"] : passed < DAY ? [HOUR, "hour"] : [DAY, "day"];
   return FORMAT.format(-Math.floor(passed / size), unit);
 }
+
+/** Time of day; empty if it is not known. `at` is in milliseconds since 1970. */
+export function timeOfDay(at: number | undefined): string {
+  return at === undefined ? "" : new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+}

@@ -81,6 +81,13 @@ pub(super) async fn consent(
             approval::question(access, &rules, reasons, &context.workspace)
         }
         (Gate::Open(approved), HookDecision::GoOn) => {
+            let without = || {
+                let rules = &context.commands;
+                approval::gate(access, mode, rules, rule_folder, &context.workspace)
+            };
+            if !rules.always.is_empty() && !matches!(without(), Gate::Open(_)) {
+                progress.decided_by_rule();
+            }
             return Ok(Consent::Given { call, approved, words: None });
         }
         (Gate::Closed(reason), HookDecision::Ask | HookDecision::GoOn) => {

@@ -4,10 +4,13 @@ use cairn_core::ids::{CallId, SessionId, TurnId};
 
 use std::sync::Arc;
 
-use cairn_protocol::{ApproveParams, ApproveResult, ToolState, TurnNotice};
+use cairn_protocol::{
+    ApprovalDecision, ApproveParams, ApproveResult, CallDecision, DecidedBy, ToolState, TurnNotice,
+};
 
 use crate::{
     approval::definitions::Definitions,
+    clock,
     exec::live::LiveOutput,
     ports::{Notices, ToolUpdate},
     secrets,
@@ -26,6 +29,13 @@ pub(super) struct CallProgress {
 impl CallProgress {
     pub(super) fn update(&self, update: ToolUpdate) {
         self.notices.tool(&self.session, &self.turn, &self.call, update);
+    }
+
+    /// A rule of an earlier "always" lets the call run.
+    pub(super) fn decided_by_rule(&self) {
+        let (decision, by) = (ApprovalDecision::AllowAlways, DecidedBy::Rule);
+        let decision = CallDecision { decision, by, words: None, at: clock::now_ms() };
+        self.update(ToolUpdate { decision: Some(Box::new(decision)), ..ToolUpdate::default() });
     }
 
     /// Receiver of the output of a command that the call runs. Keys are removed from each piece.

@@ -8,13 +8,19 @@ use cairn_core::{
 };
 use cairn_protocol::{
     AnswerParams, AnswerResult, ApprovalDecision, ApprovalReason, ApproveParams, ApproveResult,
+    CallDecision, DecidedBy,
 };
 use tokio::sync::oneshot;
 
 use super::{Sessions, entry::SessionEntry, event::SessionEvent, open_questions::OpenQuestion};
-use crate::approval::{
-    definitions::{self, Definitions},
-    english,
+use crate::{
+    approval::{
+        definitions::{self, Definitions},
+        english,
+    },
+    clock,
+    ports::ToolUpdate,
+    secrets,
 };
 
 impl Sessions {
@@ -51,7 +57,9 @@ impl Sessions {
         if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
             let Some(file) = definitions::changed(allowed, &definitions) else {
                 let decision = ApprovalDecision::AllowSession;
-                return drop(reply.send(ApproveResult { decision, feedback: None }));
+                let result = ApproveResult { decision, feedback: None };
+                self.decided(&params, &result, DecidedBy::Session);
+                return drop(reply.send(result));
             };
             let since = ApprovalReason::SessionFileChanged { file: file.clone() };
             params.reasons.insert(0, since);
@@ -78,10 +86,26 @@ impl Sessions {
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.entries.get_mut(&root)
         {
-            let key = (approvals_key(question.access), question.params.title);
+            let key = (approvals_key(question.access), question.params.title.clone());
             session.allowed.insert(key, question.definitions);
         }
+        let by = if self.config.is_answered() { DecidedBy::Answer } else { DecidedBy::Nobody };
+        self.decided(&question.params, &result, by);
         question.reply.send(result).is_ok()
+    }
+
+    /// Notes a decision on its call.
+    fn decided(&mut self, params: &ApproveParams, result: &ApproveResult, by: DecidedBy) {
+        let words = result.feedback.as_deref().filter(|words| !words.trim().is_empty());
+        let decision = CallDecision {
+            decision: result.decision,
+            by,
+            words: words.map(|words| secrets::redactor().text(words).into_owned()),
+            at: clock::now_ms(),
+        };
+        let update = ToolUpdate { decision: Some(Box::new(decision)), ..ToolUpdate::default() };
+        let (session, turn) = (params.session_id.as_str().into(), params.turn_id.as_str().into());
+        self.tool_update(&session, &turn, &params.call_id.as_str().into(), update);
     }
 
     pub(crate) fn answer(&mut self, params: AnswerParams) -> AnswerResult {

@@ -96,6 +96,11 @@ impl Configuration {
         self.choose_model();
     }
 
+    /// Returns true if somebody can answer a question.
+    pub(super) fn is_answered(&self) -> bool {
+        !matches!(self.audience, Audience::Terminal { answered: false, .. })
+    }
+
     /// Sets the trust of the workspace, for the next turn on. Returns false if it is unchanged.
     pub(super) fn trust(&mut self, trusted: bool) -> bool {
         if self.trusted == trusted {

@@ -9,7 +9,6 @@ use cairn_core::{
     ids::{SessionId, TurnId},
     model::ModelEvent,
     plan::graph::TaskTool,
-    prompt::Audience,
     turn::{self, Effect, End, Input},
 };
 use cairn_protocol::{
@@ -218,10 +217,7 @@ impl Sessions {
             questions: Arc::clone(&self.services.editor) as Arc<dyn Questions>,
             searches: Arc::clone(&self.searches),
             trusted: self.config.trusted,
-            is_answered: !matches!(
-                self.config.audience,
-                Audience::Terminal { answered: false, .. }
-            ),
+            is_answered: self.config.is_answered(),
             reads_images: self.config.choice.provider.reads_images(),
             cancel: turn.cancel.clone(),
             sources: Arc::clone(&self.services.sources),

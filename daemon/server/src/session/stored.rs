@@ -8,12 +8,12 @@ use cairn_core::{
     ids::{SessionId, TurnId},
 };
 use cairn_protocol::{
-    Attachment, AttachmentKind, EarlierPlan, EndReason, ExportFormat, ItemStatus, LinkedCommand,
-    LinkedFile, ListSessionsResult, MessageNotification, MessageRole, Panel, ParentCall, PlanItem,
-    PlanNotification, Position, Range, ReadOnly, ReadOnlyProblem, ReviewMode, SessionState,
-    SessionSummary, SubagentNotification, SubagentPhase, ToolKind, ToolNotification, ToolState,
-    ToolStats, ToolTarget, TranscriptEntry, TurnNotification, TurnPhase, TurnProblem, TurnSpent,
-    Usage,
+    ApprovalDecision, Attachment, AttachmentKind, CallDecision, DecidedBy, EarlierPlan, EndReason,
+    ExportFormat, ItemStatus, LinkedCommand, LinkedFile, ListSessionsResult, MessageNotification,
+    MessageRole, Panel, ParentCall, PlanItem, PlanNotification, Position, Range, ReadOnly,
+    ReadOnlyProblem, ReviewMode, SessionState, SessionSummary, SubagentNotification, SubagentPhase,
+    ToolKind, ToolNotification, ToolState, ToolStats, ToolTarget, TranscriptEntry,
+    TurnNotification, TurnPhase, TurnProblem, TurnSpent, Usage,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -22,11 +22,11 @@ use crate::store::{
     export,
     session_list::{ListPage, ListedSession},
     sessions::{
-        Digest, EndedLine, EndedPlan, Page, PageEntry, ReadOnlyCause, Speaker, StoredAttachment,
-        StoredAttachmentKind, StoredCall, StoredCallState, StoredCommand, StoredEnd,
-        StoredFileLink, StoredItem, StoredKind, StoredMode, StoredPanel, StoredParent, StoredPhase,
-        StoredPlan, StoredSpent, StoredStats, StoredStatus, StoredSubagent, StoredTarget,
-        StoredUsage,
+        Digest, EndedLine, EndedPlan, Page, PageEntry, ReadOnlyCause, Speaker, StoredAnswer,
+        StoredAttachment, StoredAttachmentKind, StoredCall, StoredCallDecision, StoredCallState,
+        StoredCommand, StoredDecider, StoredEnd, StoredFileLink, StoredItem, StoredKind,
+        StoredMode, StoredPanel, StoredParent, StoredPhase, StoredPlan, StoredSpent, StoredStats,
+        StoredStatus, StoredSubagent, StoredTarget, StoredUsage,
     },
 };
 
@@ -68,6 +68,10 @@ fn some<A: Into<B>, B>(value: Option<A>) -> Option<B> {
     value.map(Into::into)
 }
 
+fn boxed<A: Into<B>, B>(value: Option<Box<A>>) -> Option<Box<B>> {
+    value.map(|value| Box::new((*value).into()))
+}
+
 /// The title of a call, as a code. A code that only another version knows is left out.
 fn code<A: Serialize, B: DeserializeOwned>(label: Option<A>) -> Option<B> {
     let label = serde_json::to_value(label?).ok()?;
@@ -99,7 +103,10 @@ both_ways!(LinkedCommand = StoredCommand;
 both_ways!(ToolNotification = StoredCall;
     rev, name, title, plan_item, detail, uri, started_at, ended_at;
     session_id: one, turn_id: one, call_id: one, label: code, state: one,
-    parent: some, tool_kind: some, target: some, stats: some);
+    parent: some, tool_kind: some, target: some, stats: some, decision: boxed);
+both_ways!(CallDecision = StoredCallDecision; words, at; decision: one, by: one);
+both_ways!(ApprovalDecision = StoredAnswer { AllowOnce, AllowSession, AllowAlways, Deny });
+both_ways!(DecidedBy = StoredDecider { Answer, Session, Rule, Nobody });
 both_ways!(
     ToolKind = StoredKind { Read, Search, Edit, Create, Delete, Move, Run, Plan, Task, Ask }
 );

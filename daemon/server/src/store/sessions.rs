@@ -21,8 +21,8 @@ use self::transcript::Transcript;
 pub use self::{
     attached::attached,
     calls::{
-        StoredCall, StoredCallState, StoredCommand, StoredKind, StoredParent, StoredStats,
-        StoredTarget,
+        StoredAnswer, StoredCall, StoredCallDecision, StoredCallState, StoredCommand,
+        StoredDecider, StoredKind, StoredParent, StoredStats, StoredTarget,
     },
     digest::DigestReader,
     lines::{

@@ -13,8 +13,12 @@ use cairn_core::{
 };
 
 use super::Form;
-use crate::store::sessions::{
-    EndedLine, Header, Line, StoredEnd, StoredPlan, StoredStatus, TurnLine,
+use crate::{
+    clock,
+    store::sessions::{
+        EndedLine, Header, Line, StoredAnswer, StoredCall, StoredCallDecision, StoredDecider,
+        StoredEnd, StoredPlan, StoredStatus, TurnLine,
+    },
 };
 
 #[derive(Default)]
@@ -39,6 +43,7 @@ impl Form for Markdown {
             }
             Line::Plan(plan) => self.plan(&plan, out),
             Line::Ended(ended) => end(&ended, out),
+            Line::Tool(call) => decision(&call, out),
             // The result of the call that started a subagent has its report.
             Line::Tool(_)
             | Line::Subagent(_)
@@ -166,6 +171,30 @@ fn tool_call(call: &ToolCall, out: &mut dyn Write) -> io::Result<()> {
     };
     let (name, id) = (code(&call.name), code(&call.id));
     writeln!(out, "### Call of {name} ({id})\n\n{}", fenced(language, &arguments))
+}
+
+/// Writes the decision about a call of the session itself.
+fn decision(call: &StoredCall, out: &mut dyn Write) -> io::Result<()> {
+    let Some(StoredCallDecision { decision, by, words, at }) =
+        call.decision.as_deref().filter(|_| call.parent.is_none())
+    else {
+        return Ok(());
+    };
+    let what = match (decision, by) {
+        (StoredAnswer::Deny, StoredDecider::Nobody) => "denied: nobody could answer",
+        (_, StoredDecider::Nobody) => "allowed by the options of the run",
+        (_, StoredDecider::Rule) => "allowed by a rule",
+        (_, StoredDecider::Session) => "allowed earlier for this session",
+        (StoredAnswer::AllowOnce, StoredDecider::Answer) => "allowed once",
+        (StoredAnswer::AllowSession, StoredDecider::Answer) => "allowed for this session",
+        (StoredAnswer::AllowAlways, StoredDecider::Answer) => "always allowed",
+        (StoredAnswer::Deny, StoredDecider::Answer) => "denied",
+    };
+    writeln!(out, "*{} was {what} ({}).*\n", code(&call.call_id), clock::utc(*at))?;
+    match words {
+        Some(words) => writeln!(out, "### User, with the answer\n\n{}", fenced("text", words)),
+        None => Ok(()),
+    }
 }
 
 fn results(results: &[ToolResult], out: &mut dyn Write) -> io::Result<()> {

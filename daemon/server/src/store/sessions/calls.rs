@@ -67,6 +67,41 @@ pub struct StoredCall {
     /// Milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<u64>,
+    /// Absent if the call needed no decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Box<StoredCallDecision>>,
+}
+
+/// Decision that let a call run, or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredCallDecision {
+    pub decision: StoredAnswer,
+    pub by: StoredDecider,
+    /// Words of the user to the model. Absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+    /// Milliseconds since 1970.
+    pub at: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StoredAnswer {
+    AllowOnce,
+    AllowSession,
+    AllowAlways,
+    Deny,
+}
+
+/// Origin of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StoredDecider {
+    Answer,
+    Session,
+    Rule,
+    Nobody,
 }
 
 /// Effect of a tool call.

@@ -91,6 +91,14 @@ fn call(with_all: bool) -> StoredCall {
         }),
         started_at: with_all.then_some(1_790_000_000_000),
         ended_at: with_all.then_some(1_790_000_000_250),
+        decision: with_all.then(|| {
+            Box::new(StoredCallDecision {
+                decision: StoredAnswer::Deny,
+                by: StoredDecider::Answer,
+                words: Some("no".into()),
+                at: 1_790_000_000_100,
+            })
+        }),
     }
 }
 
@@ -249,21 +257,24 @@ fn each_kind_of_line_has_its_recorded_form() {
         4 910e817d {"turn":{"turnId":"t","task":"Fix it","mode":"plan","followUp":"q"}}
         5 1caa28ea {"step":{"begun":{"call_id":"e"}}}
         6 dae60b54 {"steps":[{"begun":{"call_id":"e"}},{"begun":{"call_id":"e"}}]}
-        7 906ace32 {"plan":{"sessionId":"s","turnId":"t","rev":3,"panel":"expanded","items":[{"id":"1","content":"Fix it","activeForm":"Fixing it","status":"inProgress","blocked":true,"blockedBy":["2"],"files":[{"uri":"file:///w/a","path":"a"}],"commands":[{"callId":"b","title":"Run npm test","state":"running"},{"callId":"b","title":"Run npm test","state":"done","elapsedMs":7}],"calls":2,"elapsedMs":3}],"completed":0,"total":1,"dropped":["Old"]}}
-        8 3ebd2058 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","state":"done"}}
-        9 d5dfa8f9 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","label":{"code":"edit_file","args":{"file":"a"}},"state":"done","planItem":"1","detail":"+1 −1","uri":"file:///w/a","parent":{"sessionId":"s","turnId":"t","callId":"k","planItem":"1"},"toolKind":"edit","target":{"uri":"file:///w/a","lines":[4,9]},"stats":{"added":1,"removed":1,"matches":2,"lines":5,"exitCode":-1},"startedAt":1790000000000,"endedAt":1790000000250}}
-        10 5a4826e7 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"running"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
-        11 4b3c5778 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"ended","reason":"limit"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
-        12 1f347ef3 {"childStep":{"sessionId":"c","step":{"begun":{"call_id":"e"}}}}
-        13 9d375cbb {"ended":{"turnId":"t","reason":"needsInput","summary":"Done.","openItems":1,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2},"spent":{"elapsedMs":1500,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2},"costMicros":7}}}
-        14 951850e1 {"ended":{"turnId":"t","reason":"interrupted","summary":"Done.","openItems":1,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
-        15 3688e759 {"queue":[{"id":"q","text":"Then this"},{"id":"q","text":"Then this","mode":"auto"}]}
-        16 39401338 {"turn":{"turnId":"t","task":"Fix it","mode":"auto","attachments":[{"kind":"selection","name":"a","uri":"file:///w/a","lines":[2,3]},{"kind":"image","name":"shot","mime":"image/png"}]}}
-        17 5acc7f31 {"step":{"item":{"User":{"text":"Fix it","notes":[],"attached":[{"name":"a","uri":"file:///w/a","content":{"Selection":{"first_line":2,"last_line":3,"text":"x"}}}]}}}}
-        18 606201d5 {"queue":[{"id":"q","text":"Then this","attached":[{"name":"shot","content":{"Image":{"mime":"image/png","data":"iVBORw0KGgo="}}}]}]}
-        19 eebd5f5a {"digest":{"task":"Fix it","turns":1,"running":true,"done":0,"open":1}}
-        20 23c79603 {"digest":{"task":"Fix it","turns":1,"running":false,"done":0,"open":0,"end":"completed","lastLine":"Done.","queued":2,"costMicros":1200}}
-        21 e2132f13 {"digest":{"task":"Fix it","turns":1,"running":false,"done":0,"open":0,"queued":0,"name":"The fix"}}
+        7 057c8f8d {"streamed":"I look"}
+        8 a234d9ef {"streamed":null}
+        9 eb9dcda1 {"notice":{"turnId":"t","at":1790000000300,"notice":{"code":"turns_redone","args":{"turn":"t"}},"text":"Again"}}
+        10 2a073aad {"plan":{"sessionId":"s","turnId":"t","rev":3,"panel":"expanded","items":[{"id":"1","content":"Fix it","activeForm":"Fixing it","status":"inProgress","blocked":true,"blockedBy":["2"],"files":[{"uri":"file:///w/a","path":"a"}],"commands":[{"callId":"b","title":"Run npm test","state":"running"},{"callId":"b","title":"Run npm test","state":"done","elapsedMs":7}],"calls":2,"elapsedMs":3}],"completed":0,"total":1,"dropped":["Old"]}}
+        11 d6b20baf {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","state":"done"}}
+        12 645cf715 {"tool":{"sessionId":"s","turnId":"t","rev":4,"callId":"e","name":"edit_file","title":"Edit a","label":{"code":"edit_file","args":{"file":"a"}},"state":"done","planItem":"1","detail":"+1 −1","uri":"file:///w/a","parent":{"sessionId":"s","turnId":"t","callId":"k","planItem":"1"},"toolKind":"edit","target":{"uri":"file:///w/a","lines":[4,9]},"stats":{"added":1,"removed":1,"matches":2,"lines":5,"exitCode":-1},"startedAt":1790000000000,"endedAt":1790000000250,"decision":{"decision":"deny","by":"answer","words":"no","at":1790000000100}}}
+        13 cb6e7db1 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"running"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
+        14 2aeef845 {"child":{"sessionId":"c","turnId":"u","rev":5,"parent":{"sessionId":"s","turnId":"t","callId":"k"},"place":1,"title":"Look","phase":{"kind":"ended","reason":"limit"},"items":[],"completed":0,"total":0,"rounds":2,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
+        15 39d93bef {"childStep":{"sessionId":"c","step":{"begun":{"call_id":"e"}}}}
+        16 25a60877 {"ended":{"turnId":"t","reason":"needsInput","summary":"Done.","openItems":1,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2},"spent":{"elapsedMs":1500,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2},"costMicros":7}}}
+        17 4ba6ff0a {"ended":{"turnId":"t","reason":"interrupted","summary":"Done.","openItems":1,"closed":true,"usage":{"inputTokens":10,"outputTokens":5,"cachedTokens":2}}}
+        18 2eacd059 {"queue":[{"id":"q","text":"Then this"},{"id":"q","text":"Then this","mode":"auto"}]}
+        19 79529856 {"turn":{"turnId":"t","task":"Fix it","mode":"auto","attachments":[{"kind":"selection","name":"a","uri":"file:///w/a","lines":[2,3]},{"kind":"image","name":"shot","mime":"image/png"}]}}
+        20 1cc85313 {"step":{"item":{"User":{"text":"Fix it","notes":[],"attached":[{"name":"a","uri":"file:///w/a","content":{"Selection":{"first_line":2,"last_line":3,"text":"x"}}}]}}}}
+        21 193efac9 {"queue":[{"id":"q","text":"Then this","attached":[{"name":"shot","content":{"Image":{"mime":"image/png","data":"iVBORw0KGgo="}}}]}]}
+        22 0c9f61d1 {"digest":{"task":"Fix it","turns":1,"running":true,"done":0,"open":1}}
+        23 95af9b68 {"digest":{"task":"Fix it","turns":1,"running":false,"done":0,"open":0,"end":"completed","lastLine":"Done.","queued":2,"costMicros":1200}}
+        24 e2cb5aa9 {"digest":{"task":"Fix it","turns":1,"running":false,"done":0,"open":0,"queued":0,"name":"The fix"}}
     "#]].assert_eq(&fs::read_to_string(path).unwrap());
     for (line, bytes) in lines.iter().zip(bytes) {
         assert_eq!(serde_json::from_slice::<Line>(&bytes).unwrap(), *line);
