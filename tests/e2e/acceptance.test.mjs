@@ -3,11 +3,11 @@
 // with everything that asks in it, and 123 edits that are rejected at once and come back.
 
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { tryUntil, until } from "./editor.mjs";
-import { SECOND, model, now, processes, scene, send, step, setTheme, view, window, workspace } from "./harness.mjs";
+import { SECOND, home, model, now, processes, scene, send, step, setTheme, view, window, workspace } from "./harness.mjs";
 import { countOf, edits, message, nothingCut } from "./look.mjs";
 import { editFile } from "./model.mjs";
 import { DRAFTS } from "./window.mjs";
@@ -40,13 +40,26 @@ async function prepare(folder) {
   return {};
 }
 
-/** A task in the middle of its answer, with a half-written message that is stored. */
+/** The answer so far is in the journal of its session. */
+async function isWritten() {
+  const folder = join(home, ".local/state/cairn/workspaces");
+  const isLast = (text) => text.lastIndexOf('{"streamed":') > text.lastIndexOf('{"turn":');
+  const written = async () => {
+    const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".log") && name.includes("sessions"));
+    const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+    return texts.some(isLast);
+  };
+  await until(written, 30 * SECOND, "the answer so far in the journal");
+}
+
+/** A task in the middle of its answer, with a half-written message; both are stored. */
 async function inMidStream(task, half) {
   const request = await send(task);
   request.begin(request.eventsOfWords("Once upon a time, ", "there was a cart."));
   await window.article("there was a cart.").last().waitFor();
   await window.composer().fill(half);
   await window.stored(DRAFTS, half);
+  await isWritten();
   return request;
 }
 
@@ -93,7 +106,7 @@ scene("what a crash leaves", { model: true, conversation: "shown", prepare }, ()
     await inMidStream("Tell me another", "half a thought");
     kill("daemon");
     await view.getByRole("button", { name: "Try Again" }).waitFor();
-    await isThere("Hello is said.", "It had four wheels.", "Tell me another", "The daemon ended while");
+    await isThere("Hello is said.", "It had four wheels.", "Tell me another", "there was a cart.", "The daemon ended while");
     await draft("half a thought");
     await edits(1);
     await window.screenshot("acceptance 03 daemon killed");
@@ -109,7 +122,8 @@ scene("what a crash leaves", { model: true, conversation: "shown", prepare }, ()
     kill("extension host");
     await window.statusText("extension host terminated unexpectedly").waitFor();
     await view.getByRole("button", { name: "Try Again" }).waitFor({ timeout: 60 * SECOND });
-    await isThere("Hello is said.", "It had four wheels.", "There was another cart.", "Tell me a third", "The daemon ended while");
+    await isThere("Hello is said.", "It had four wheels.", "There was another cart.", "Tell me a third", "Stopped because the window was closed");
+    assert.equal(await window.article("there was a cart.").count(), 3, "each answer so far, in its place");
     await draft("half a sentence");
     await edits(1);
     await window.screenshot("acceptance 04 extension host killed");

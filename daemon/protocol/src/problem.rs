@@ -205,6 +205,8 @@ problems! {
         OutputLimit { setting: String }: Limit => ContinueTask,
         /// The daemon ended while the turn ran.
         Interrupted: Interrupted => ContinueTask,
+        /// The editor closed the connection while the turn ran. Since 1.4.
+        EditorClosed: Interrupted => ContinueTask,
         /// The turn may still run in another window.
         RunsElsewhere: Interrupted,
     }

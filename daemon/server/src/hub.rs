@@ -115,6 +115,7 @@ impl Hub {
             }
             self.components.publish();
         }
+        self.components.sessions.interrupt();
         self.services.shutdown.cancel();
         self.components.sessions.close_journals().await;
         self.components.reviews.close().await;

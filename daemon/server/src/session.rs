@@ -46,6 +46,7 @@ mod entry;
 mod event;
 mod hooks;
 mod instructions;
+mod messages;
 mod models;
 mod open_questions;
 mod persistence;
@@ -231,6 +232,7 @@ impl Sessions {
                 self.turn_input(&session, &turn, Input::Printed { call_id, text });
                 self.output(piece);
             }
+            SessionEvent::StreamDue(session) => self.write_stream(&session),
             SessionEvent::Processes(sessions) => self.publish_processes(sessions),
             SessionEvent::Tell { session, turn, notice, text } => {
                 self.turn_notice(&session, &turn, notice, text)

@@ -164,6 +164,7 @@ pub(super) fn turn(number: usize, task: &str) -> [Line; 2] {
         summary: String::new(),
         open_items: 0,
         unchecked_edits: false,
+        closed: false,
         usage: StoredUsage::default(),
         spent: None,
     };

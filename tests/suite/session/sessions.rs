@@ -154,6 +154,60 @@ async fn a_turn_cut_by_a_crash_is_interrupted_and_can_be_continued() {
     assert!(told.contains("[>] #1 First"), "{told}");
 }
 
+/// The editor was closed, or the daemon was killed: then the journal ends with what streamed.
+#[tokio::test]
+async fn the_words_of_an_answer_that_was_cut_are_kept_with_the_reason() {
+    for (killed, code) in [(false, "editor_closed"), (true, "interrupted")] {
+        let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+        let words = "One two three four five six seven eight nine ten.";
+        let reply = say(words);
+        let stream = String::from_utf8(reply.encode(Wire::Anthropic)).unwrap();
+        let at = stream.rfind("text_delta").unwrap();
+        let (response, mut gate) = Response::reply(reply).held_at(at);
+        test.model.push(response);
+        let turn = test.editor.run_task("Count").await;
+        gate.reached().await;
+        let journal = journals(test.state()).remove(0);
+        let read = || std::fs::read_to_string(&journal).unwrap();
+        wait_until(Duration::from_secs(10), || read().contains("{\"streamed\":")).await;
+        let cut = || {
+            let text = read();
+            let at = text.rfind("{\"streamed\":").unwrap();
+            let end = at + text[at..].find('\n').unwrap() + 1;
+            std::fs::write(&journal, &text[..end]).unwrap();
+        };
+        let mut test = test
+            .restart_after(|| {
+                if killed {
+                    cut()
+                }
+            })
+            .await;
+        drop(gate);
+        for _ in 0..2 {
+            let session = only_session(&test).await;
+            let mut told = told(&session);
+            told.retain(|line| !line.starts_with("Reminder"));
+            let [started, said, ended] = told.as_slice() else { panic!("{told:?}") };
+            assert_eq!(
+                (started.as_str(), ended.as_str()),
+                ("started: Count", "ended: Interrupted")
+            );
+            let said = said.strip_prefix("Assistant: ").unwrap();
+            assert!(!said.is_empty() && words.starts_with(said), "{said}");
+            let Some(TurnPhase::Ended { problem, .. }) = session.turn.map(|turn| turn.phase) else {
+                panic!("the turn is over")
+            };
+            assert_eq!(serde_json::to_value(problem).unwrap()["code"], code);
+            test = test.restart().await;
+        }
+        test.play_on(&turn.session_id, [say("Done.")]).await;
+        let requests = test.finish().await;
+        let conversation = requests.last().unwrap().json()["messages"].to_string();
+        assert!(conversation.contains("One two"), "the model knows its words: {conversation}");
+    }
+}
+
 #[tokio::test]
 async fn an_approval_open_at_shutdown_stays_unanswered() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;

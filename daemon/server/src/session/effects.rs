@@ -288,6 +288,7 @@ impl Sessions {
             summary: end.summary.clone(),
             open_items: end.open_items,
             unchecked_edits: end.unchecked_edits,
+            closed: false,
             usage: usage.into(),
             spent: spent.map(Into::into),
         };

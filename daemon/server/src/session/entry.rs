@@ -274,6 +274,10 @@ pub(super) struct Stream {
     pub(super) delta: String,
     /// Time at which it began, in milliseconds since 1970.
     pub(super) at: u64,
+    /// Length of the text that is in the journal, in bytes.
+    pub(super) written: usize,
+    /// The rest will be written when its time has come.
+    pub(super) is_due: bool,
 }
 
 /// A step that an event caused and that is not yet done.

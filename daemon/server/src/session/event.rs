@@ -60,9 +60,11 @@ pub(crate) enum SessionEvent {
         approval_id: String,
         result: ApproveResult,
     },
-    /// Piece of the output of a running command.
     /// Sessions with a process that started, wrote or ended.
     Processes(HashSet<SessionId>),
+    /// Text of this session's answer is written to its journal.
+    StreamDue(SessionId),
+    /// Piece of the output of a running command.
     Output(OutputNotification),
     /// Notice for the user in a turn, with its English text.
     Tell {

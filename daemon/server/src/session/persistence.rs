@@ -10,7 +10,8 @@ use cairn_core::{
     turn::{self, Input, Session},
 };
 use cairn_protocol::{
-    PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase, TurnProblem,
+    MessageRole, PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase,
+    TurnProblem,
 };
 use futures_util::future::join_all;
 
@@ -19,6 +20,7 @@ use super::{
     entry::{Queue, SessionEntry},
     event::{SavedState, SessionEvent},
     stored,
+    transcript::{spent, usage},
     work::PlanWork,
 };
 use crate::{
@@ -94,6 +96,7 @@ impl Sessions {
         let Loaded {
             header,
             memory,
+            streamed,
             unheard,
             page,
             title,
@@ -152,6 +155,7 @@ impl Sessions {
                 summary: if elsewhere { ELSEWHERE.into() } else { INTERRUPTED.into() },
                 open_items: open_items(&entry.machine),
                 unchecked_edits: false,
+                closed: false,
                 usage: StoredUsage::default(),
                 spent: None,
             })
@@ -183,6 +187,9 @@ impl Sessions {
             (None, _) => None,
         };
         self.entries.insert(id.clone(), entry);
+        if let Some(record) = streamed {
+            self.write(&id, &Line::Step(record));
+        }
         // The system prompt and the tools are not known yet; the next turn adds their tokens.
         self.measure(&id, "", &[]);
         match place {
@@ -206,6 +213,31 @@ impl Sessions {
         let path = sessions::journal_path(self.state_dir.as_ref()?, &header.session_id);
         let writer = Writer::spawn_with(move || Journal::create(&path), self.on_storage());
         started(writer)
+    }
+
+    /// Ends the turns that run, because the editor closed the connection. Their text stays.
+    pub(crate) fn interrupt(&mut self) {
+        for id in self.order.clone() {
+            let Some(session) = self.entries.get_mut(&id) else { continue };
+            let Some(turn) = session.turn.take() else { continue };
+            let stream = session.stream.take();
+            if let Some(stream) = stream.filter(|it| it.role == MessageRole::Assistant) {
+                self.write(&id, &Line::Step(sessions::unfinished(&stream.text)));
+            }
+            self.close_tools(&id, &turn.id);
+            let Some(session) = self.entries.get(&id) else { continue };
+            let line = EndedLine {
+                turn_id: turn.id,
+                reason: StoredEnd::Interrupted,
+                summary: CLOSED.to_owned(),
+                open_items: open_items(&session.machine),
+                unchecked_edits: false,
+                closed: true,
+                usage: usage(session.machine.usage()).into(),
+                spent: spent(session).map(Into::into),
+            };
+            self.write(&id, &Line::Ended(line));
+        }
     }
 
     /// Writes all queued records to disk and releases the sessions for another process.
@@ -301,8 +333,11 @@ impl Sessions {
 
 const ELSEWHERE: &str = "It may be at work in the window that has it.";
 
-pub(super) const INTERRUPTED: &str =
+const INTERRUPTED: &str =
     "Interrupted: Cairn ended while the agent worked. Its conversation and plan were kept.";
+
+const CLOSED: &str =
+    "Interrupted: the editor was closed or reloaded. Its conversation and plan were kept.";
 
 /// A call that is being cancelled may have one, too.
 async fn close_all(journals: &[Arc<Writer>]) {

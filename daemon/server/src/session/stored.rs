@@ -151,11 +151,14 @@ impl From<StoredAttachment> for Attachment {
 
 impl From<EndedLine> for TurnPhase {
     fn from(end: EndedLine) -> Self {
-        let EndedLine { turn_id: _, reason, summary, open_items, unchecked_edits, usage, spent } =
-            end;
+        let EndedLine { turn_id: _, reason, summary, open_items, .. } = end;
+        let EndedLine { unchecked_edits, closed, usage, spent, .. } = end;
         // Journals hold the English text of a failure, not its code.
         let interrupted = matches!(reason, StoredEnd::Interrupted);
-        let problem = interrupted.then(|| TurnProblem::Interrupted.into());
+        let problem = interrupted.then(|| match closed {
+            true => TurnProblem::EditorClosed.into(),
+            false => TurnProblem::Interrupted.into(),
+        });
         let (reason, usage, spent) = (reason.into(), usage.into(), some(spent));
         Self::Ended { reason, summary, open_items, unchecked_edits, usage, problem, spent }
     }

@@ -1,21 +1,20 @@
-//! Notifications of a turn: its start and end, streamed messages, tool calls and usage.
+//! Notifications of a turn: its start and end, tool calls and usage.
 //!
 //! Never steps the turn machine.
 
 use cairn_core::{
-    conversation::{Attached, Item, Note, NoteKind},
+    conversation::Item,
     ids::{CallId, SessionId, TurnId},
 };
 use cairn_protocol::{
-    Attachment, ContextUse, MessageNotification, MessageRole, Notice, OutputNotification, Position,
-    Range, ToolNotification, ToolOutputParams, ToolOutputResult, ToolState, ToolTarget, TurnNotice,
-    TurnNotification, TurnPhase, TurnSpent, Usage, UsageNotification,
+    ContextUse, Notice, OutputNotification, Position, Range, ToolNotification, ToolOutputParams,
+    ToolOutputResult, ToolState, ToolTarget, TurnNotification, TurnPhase, TurnSpent, Usage,
+    UsageNotification,
 };
 
 use super::{
     Sessions,
-    entry::{SessionEntry, Stream, TurnBegan},
-    stored,
+    entry::{SessionEntry, TurnBegan},
     subagent::parent_call,
 };
 use crate::{clock, ports::ToolUpdate, store::sessions::Line, tools::label};
@@ -105,6 +104,7 @@ impl Sessions {
                     stats: None,
                     started_at: None,
                     ended_at: None,
+                    decision: None,
                 });
                 session.tools.len() - 1
             }
@@ -113,7 +113,7 @@ impl Sessions {
         tool.rev = rev;
         // A server may use the same id in a repeated answer.
         tool.state = ToolState::Queued;
-        (tool.started_at, tool.ended_at) = (None, None);
+        (tool.started_at, tool.ended_at, tool.decision) = (None, None, None);
         tool.tool_kind = kind;
         if plan_item.is_some() {
             tool.plan_item = plan_item;
@@ -159,6 +159,9 @@ impl Sessions {
         }
         tool.tool_kind = update.kind.or(tool.tool_kind);
         tool.stats = update.stats.or(tool.stats);
+        if update.decision.is_some() {
+            tool.decision.clone_from(&update.decision);
+        }
         let note = tool.clone();
         if let Some(item) = note.plan_item.clone() {
             self.work_updated(session_id, call_id, &item, &update);
@@ -233,198 +236,6 @@ impl Sessions {
         });
         let result = results.flatten().find(|result| result.call_id == params.call_id);
         ToolOutputResult { text: result.map(|result| result.content.clone()) }
-    }
-
-    pub(super) fn stream(&mut self, session_id: &SessionId, role: MessageRole, delta: &str) {
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        if session.stream.as_ref().is_some_and(|stream| stream.role != role) {
-            let turn_id = session.turn.as_ref().map(|turn| turn.id.clone()).unwrap_or_default();
-            let text = session.stream.as_ref().map(|stream| stream.text.clone());
-            self.end_stream(session_id, &turn_id, text);
-        }
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let stream = match &mut session.stream {
-            Some(stream) => stream,
-            None => {
-                session.messages += 1;
-                let item_id = format!("m{}", session.messages);
-                session.stream.insert(Stream {
-                    item_id,
-                    role,
-                    text: String::new(),
-                    delta: String::new(),
-                    at: clock::now_ms(),
-                })
-            }
-        };
-        stream.text.push_str(delta);
-        stream.delta.push_str(delta);
-    }
-
-    /// Publishes the text since the last call: one notification for each streaming message.
-    pub(super) fn publish_streams(&mut self) {
-        let mut notes = Vec::new();
-        for session in self.entries.values_mut() {
-            let Some(turn) = &session.turn else { continue };
-            let Some(stream) = session.stream.as_mut().filter(|stream| !stream.delta.is_empty())
-            else {
-                continue;
-            };
-            let rev = self.services.next_rev();
-            notes.push(MessageNotification {
-                session_id: session.id.clone().into(),
-                turn_id: turn.id.clone().into(),
-                rev,
-                item_id: stream.item_id.clone(),
-                role: stream.role,
-                delta: std::mem::take(&mut stream.delta),
-                text: None,
-                incomplete: false,
-                notice: None,
-                at: Some(stream.at),
-                ended_at: None,
-                attachments: Vec::new(),
-            });
-        }
-        for note in notes {
-            self.services.notify(Notice::Message(note));
-        }
-    }
-
-    /// Returns the streaming message up to its last notification, for a client that opens the session. It is
-    /// in no journal yet.
-    pub(super) fn unfinished_message(&self, session_id: &SessionId) -> Option<MessageNotification> {
-        let session = self.entries.get(session_id)?;
-        let (stream, turn) = (session.stream.as_ref()?, session.turn.as_ref()?);
-        let published = stream.text.strip_suffix(&stream.delta).filter(|text| !text.is_empty())?;
-        Some(MessageNotification {
-            session_id: session_id.into(),
-            turn_id: turn.id.clone().into(),
-            rev: self.services.next_rev(),
-            item_id: stream.item_id.clone(),
-            role: stream.role,
-            delta: published.to_owned(),
-            text: None,
-            incomplete: false,
-            notice: None,
-            at: Some(stream.at),
-            ended_at: None,
-            attachments: Vec::new(),
-        })
-    }
-
-    /// Makes the streaming message one of thinking. The next text begins another.
-    pub(super) fn text_was_thinking(&mut self, session_id: &SessionId) {
-        let session = self.entries.get_mut(session_id);
-        if let Some(stream) = session.and_then(|session| session.stream.as_mut()) {
-            stream.role = MessageRole::Thinking;
-        }
-    }
-
-    /// Ends the streaming message. `None`: its text is not part of the conversation. The final text
-    /// is published in the parts in which it streamed: reasoning between two texts separates them.
-    pub(super) fn end_stream(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        text: Option<String>,
-    ) {
-        let rev = self.services.next_rev();
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let Some(stream) = session.stream.take() else {
-            if let Some(text) = text.filter(|text| !text.is_empty()) {
-                self.message(session_id, turn_id, MessageRole::Assistant, text);
-            }
-            return;
-        };
-        let incomplete = text.is_none();
-        self.services.notify(Notice::Message(MessageNotification {
-            session_id: session_id.into(),
-            turn_id: turn_id.into(),
-            rev,
-            item_id: stream.item_id,
-            role: stream.role,
-            delta: stream.delta,
-            text: Some(stream.text),
-            incomplete,
-            notice: None,
-            at: Some(stream.at),
-            ended_at: Some(clock::now_ms()),
-            attachments: Vec::new(),
-        }));
-    }
-
-    pub(super) fn show_note(&mut self, session_id: &SessionId, turn_id: &TurnId, note: Note) {
-        match note.kind {
-            NoteKind::Reminder | NoteKind::Notice => {
-                self.message(session_id, turn_id, MessageRole::Reminder, note.text);
-            }
-            // The text of the user was published when it arrived.
-            NoteKind::Steer => {}
-        }
-    }
-
-    /// Publishes a complete message.
-    pub(super) fn message(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        role: MessageRole,
-        text: String,
-    ) {
-        self.show_message(session_id, turn_id, (role, None), text, Vec::new());
-    }
-
-    /// Shows a notice of the daemon in a turn.
-    pub(super) fn turn_notice(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        notice: TurnNotice,
-        text: String,
-    ) {
-        let says = (notice.kind(), Some(notice));
-        self.show_message(session_id, turn_id, says, text, Vec::new());
-    }
-
-    /// Publishes a message of the user.
-    pub(super) fn user_message(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        text: String,
-        attached: &[Attached],
-    ) {
-        let attachments = stored::attachments(attached);
-        self.show_message(session_id, turn_id, (MessageRole::User, None), text, attachments);
-    }
-
-    fn show_message(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        (role, notice): (MessageRole, Option<TurnNotice>),
-        text: String,
-        attachments: Vec<Attachment>,
-    ) {
-        let rev = self.services.next_rev();
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        session.messages += 1;
-        let (item_id, now) = (format!("m{}", session.messages), clock::now_ms());
-        self.services.notify(Notice::Message(MessageNotification {
-            session_id: session_id.into(),
-            turn_id: turn_id.into(),
-            rev,
-            item_id,
-            role,
-            delta: String::new(),
-            text: Some(text),
-            incomplete: false,
-            notice,
-            at: Some(now),
-            ended_at: Some(now),
-            attachments,
-        }));
     }
 }
 

@@ -390,7 +390,9 @@ fn renamed(line: Line, session_id: &SessionId, origin: ForkedFrom) -> Line {
         | Line::Steps(_)
         | Line::SubagentStep(_)
         | Line::Ended(_)
-        | Line::Digest(_)) => line,
+        | Line::Digest(_)
+        | Line::Streamed(_)
+        | Line::Notice(_)) => line,
     }
 }
 

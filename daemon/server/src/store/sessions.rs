@@ -10,7 +10,7 @@ use std::{
 };
 
 use cairn_core::{
-    conversation::Item,
+    conversation::{AssistantMessage, Block, Item},
     ids::{SessionId, TurnId},
     review::Origin,
     turn::{Record, RestoredSession},
@@ -51,6 +51,8 @@ pub const NAME: usize = 200;
 pub struct Loaded {
     pub header: Header,
     pub memory: RestoredSession,
+    /// Text that streamed when the process ended, as a record that the journal does not have.
+    pub streamed: Option<Record>,
     /// Task of a turn that ended before the task was added to the conversation.
     pub unheard: Option<String>,
     /// Last page of the transcript.
@@ -198,6 +200,8 @@ struct Reading {
     header: Option<Header>,
     memory: RestoredSession,
     unheard: Option<String>,
+    /// Text of the answer that streams.
+    streamed: String,
     transcript: Transcript,
     title: Option<String>,
     name: Option<String>,
@@ -235,7 +239,9 @@ impl Reading {
                 self.tools.push(tool);
             }
             Line::Subagent(subagent) => self.subagent(subagent),
-            Line::SubagentStep(_) => {}
+            Line::SubagentStep(_) | Line::Notice(_) => {}
+            Line::Streamed(Some(text)) => self.streamed.push_str(&text),
+            Line::Streamed(None) => self.streamed.clear(),
             Line::Ended(ended) => self.ended(ended),
             Line::Queue(queue) => self.queue = queue,
             Line::Digest(digest) => self.name = digest.name,
@@ -255,6 +261,9 @@ impl Reading {
     fn step(&mut self, record: Record) {
         if let Record::Item(Item::User(_)) = &record {
             self.unheard = None;
+        }
+        if let Record::Item(Item::Assistant(_)) = &record {
+            self.streamed.clear();
         }
         self.memory.add(record);
     }
@@ -277,7 +286,12 @@ impl Reading {
         }
     }
 
-    fn done(self, hold: Hold) -> io::Result<Loaded> {
+    fn done(mut self, hold: Hold) -> io::Result<Loaded> {
+        let streamed = (!self.streamed.trim().is_empty()).then(|| unfinished(&self.streamed));
+        if let Some(record) = &streamed {
+            self.transcript.record(record);
+            self.memory.add(record.clone());
+        }
         let Reading { header, memory, unheard, transcript, title, name, turns, .. } = self;
         let header = header.ok_or_else(|| fault("it has no beginning"))?;
         if header.version > VERSION {
@@ -286,6 +300,7 @@ impl Reading {
         Ok(Loaded {
             header,
             memory,
+            streamed,
             unheard,
             title,
             name,
@@ -302,6 +317,12 @@ impl Reading {
             hold,
         })
     }
+}
+
+/// Record of an answer whose stream did not end.
+pub fn unfinished(text: &str) -> Record {
+    let blocks = vec![Block::Text(text.trim_end().to_owned())];
+    Record::Item(Item::Assistant(AssistantMessage { blocks }))
 }
 
 /// First words of a task, as the title of a session.

@@ -77,6 +77,7 @@ fn lines(id: &str, folder: &Path) -> Vec<Line> {
         summary: String::new(),
         open_items: 0,
         unchecked_edits: false,
+        closed: false,
         usage: StoredUsage::default(),
         spent: Option::None,
     };

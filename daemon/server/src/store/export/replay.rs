@@ -50,7 +50,9 @@ impl Form for Replay {
             | Line::Subagent(_)
             | Line::Ended(_)
             | Line::Queue(_)
-            | Line::Digest(_) => Ok(()),
+            | Line::Digest(_)
+            | Line::Streamed(_)
+            | Line::Notice(_) => Ok(()),
         }
     }
 

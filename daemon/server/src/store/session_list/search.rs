@@ -139,7 +139,9 @@ fn in_line(line: &Line, needle: &str) -> Option<String> {
         | Line::SubagentStep(_)
         | Line::Ended(_)
         | Line::Queue(_)
-        | Line::Digest(_) => None,
+        | Line::Digest(_)
+        | Line::Streamed(_)
+        | Line::Notice(_) => None,
     }
 }
 

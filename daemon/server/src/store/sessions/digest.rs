@@ -57,7 +57,9 @@ impl DigestReader {
                 | Line::Steps(_)
                 | Line::Tool(_)
                 | Line::Subagent(_)
-                | Line::SubagentStep(_),
+                | Line::SubagentStep(_)
+                | Line::Streamed(_)
+                | Line::Notice(_),
             )
             | Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Lines of a session's journal, format 1, as they are on disk.
+//! Lines of a session's journal, format 2, as they are on disk.
 //!
 //! A line is a JSON object with one field, which names its kind. The types of this file are only the
 //! stored form: the protocol for clients changes without them. The names of fields and variants are those
@@ -19,7 +19,7 @@ use cairn_core::{
 use serde::{Deserialize, Serialize};
 
 /// Version of the format. A journal with a higher one is not read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One line of a session's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub enum Line {
     Step(Record),
     /// Changes of one step, in one line so that all or none are stored.
     Steps(Vec<Record>),
+    /// Text of an answer that streams, since the line before it of this kind. The item with the whole answer
+    /// follows if the daemon lives to write it. `None`: the answer does not count. Since format 2.
+    Streamed(Option<String>),
     /// Plan as it was shown, with the work under each item. The newest one counts.
     Plan(StoredPlan),
     /// Tool call that is over, of the session or of a subagent.
@@ -43,6 +46,8 @@ pub enum Line {
     /// Item of a subagent's conversation, for exports. A subagent is never continued.
     #[serde(rename = "childStep")] // Name in the journals of earlier versions.
     SubagentStep(SubagentStep),
+    /// Notice of the daemon to the user. Since format 2.
+    Notice(NoticeLine),
     /// End of a turn. Its plan is the newest `Plan` line before it.
     Ended(EndedLine),
     /// All follow-ups that wait. The newest one counts.
@@ -172,6 +177,9 @@ pub struct EndedLine {
     /// No command has checked the last edit of the turn with success.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchecked_edits: bool,
+    /// The editor closed the connection while the turn ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// Tokens of the session up to here.
     pub usage: StoredUsage,
     /// Absent in the lines of earlier versions, and after an interruption.
@@ -198,7 +206,7 @@ pub enum StoredEnd {
     Cancelled,
     Failed,
     Limit,
-    /// The daemon ended while the turn ran. Written by the next daemon.
+    /// The daemon ended while the turn ran. Written by the next daemon if this one was killed.
     Interrupted,
 }
 
@@ -360,7 +368,9 @@ impl Line {
             | Line::SubagentStep(_)
             | Line::Ended(_)
             | Line::Queue(_)
-            | Line::Digest(_) => &[],
+            | Line::Digest(_)
+            | Line::Streamed(_)
+            | Line::Notice(_) => &[],
         }
     }
 }

@@ -182,6 +182,7 @@ fn every_kind() -> Vec<Line> {
         summary: "Done.".into(),
         open_items: 1,
         unchecked_edits: matches!(reason, StoredEnd::Limit),
+        closed: matches!(reason, StoredEnd::Interrupted),
         usage: USAGE,
         spent: spent(reason),
     };
@@ -203,6 +204,14 @@ fn every_kind() -> Vec<Line> {
         Line::Turn(turn(StoredMode::Plan, Some("q"))),
         Line::Step(begun()),
         Line::Steps(vec![begun(), begun()]),
+        Line::Streamed(Some("I look".into())),
+        Line::Streamed(None),
+        Line::Notice(NoticeLine {
+            turn_id: "t".into(),
+            at: 1_790_000_000_300,
+            notice: Box::new(json!({"code": "turns_redone", "args": {"turn": "t"}})),
+            text: "Again".into(),
+        }),
         Line::Plan(plan),
         Line::Tool(call(false)),
         Line::Tool(call(true)),
@@ -251,8 +260,8 @@ fn each_kind_of_line_has_its_recorded_form() {
     let bytes: Vec<_> = lines.iter().map(|line| serde_json::to_vec(line).unwrap()).collect();
     journal.append(&bytes).unwrap();
     expect![[r#"
-        1 590aef1f {"session":{"version":1,"sessionId":"s","surroundings":{"folders":["/w"],"os":"linux","date":"2026-11-22","plan_tool":"TodoWrite","instructions":[]}}}
-        2 167ef075 {"session":{"version":1,"sessionId":"s","surroundings":{"folders":["/w"],"os":"linux","date":"2026-11-22","plan_tool":"TodoWrite","instructions":[]},"forkedFrom":{"sessionId":"r","turnId":"q"}}}
+        1 0d0af04a {"session":{"version":2,"sessionId":"s","surroundings":{"folders":["/w"],"os":"linux","date":"2026-11-22","plan_tool":"TodoWrite","instructions":[]}}}
+        2 dca10bc0 {"session":{"version":2,"sessionId":"s","surroundings":{"folders":["/w"],"os":"linux","date":"2026-11-22","plan_tool":"TodoWrite","instructions":[]},"forkedFrom":{"sessionId":"r","turnId":"q"}}}
         3 23177d12 {"turn":{"turnId":"t","task":"Fix it","mode":"review"}}
         4 910e817d {"turn":{"turnId":"t","task":"Fix it","mode":"plan","followUp":"q"}}
         5 1caa28ea {"step":{"begun":{"call_id":"e"}}}

@@ -1,0 +1,258 @@
+//! Messages of the conversation: streamed text, notices, and what the user said.
+
+use std::time::Duration;
+
+use cairn_core::{
+    conversation::{Attached, Note, NoteKind},
+    ids::{SessionId, TurnId},
+};
+use cairn_protocol::{Attachment, MessageNotification, MessageRole, Notice, TurnNotice};
+
+use super::{Sessions, entry::Stream, event::SessionEvent, stored};
+use crate::{
+    clock, secrets,
+    store::sessions::{Line, NoticeLine},
+};
+
+/// Time after which new text of an answer is written to the journal.
+const STREAM_WRITTEN_EVERY: Duration = Duration::from_secs(1);
+
+impl Sessions {
+    pub(super) fn stream(&mut self, session_id: &SessionId, role: MessageRole, delta: &str) {
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        if session.stream.as_ref().is_some_and(|stream| stream.role != role) {
+            let turn_id = session.turn.as_ref().map(|turn| turn.id.clone()).unwrap_or_default();
+            let text = session.stream.as_ref().map(|stream| stream.text.clone());
+            self.end_stream(session_id, &turn_id, text);
+        }
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let stream = match &mut session.stream {
+            Some(stream) => stream,
+            None => {
+                session.messages += 1;
+                let item_id = format!("m{}", session.messages);
+                session.stream.insert(Stream {
+                    item_id,
+                    role,
+                    text: String::new(),
+                    delta: String::new(),
+                    at: clock::now_ms(),
+                    written: 0,
+                    is_due: false,
+                })
+            }
+        };
+        stream.text.push_str(delta);
+        stream.delta.push_str(delta);
+        if role == MessageRole::Assistant && !stream.is_due {
+            stream.is_due = true;
+            let (mailbox, session) = (self.mailbox.clone(), session_id.to_owned());
+            self.services.spawn(async move {
+                tokio::time::sleep(STREAM_WRITTEN_EVERY).await;
+                mailbox.send(SessionEvent::StreamDue(session));
+            });
+        }
+    }
+
+    /// Writes the text that streamed since the last call, for a daemon that is killed before the answer ends.
+    pub(super) fn write_stream(&mut self, session_id: &SessionId) {
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let Some(stream) = &mut session.stream else { return };
+        stream.is_due = false;
+        let news = stream.text.get(stream.written..).filter(|news| !news.is_empty());
+        if let Some(news) = news.filter(|_| stream.role == MessageRole::Assistant) {
+            let line = Line::Streamed(Some(news.to_owned()));
+            stream.written = stream.text.len();
+            self.write(session_id, &line);
+        }
+    }
+
+    /// Publishes the text since the last call: one notification for each streaming message.
+    pub(super) fn publish_streams(&mut self) {
+        let mut notes = Vec::new();
+        for session in self.entries.values_mut() {
+            let Some(turn) = &session.turn else { continue };
+            let Some(stream) = session.stream.as_mut().filter(|stream| !stream.delta.is_empty())
+            else {
+                continue;
+            };
+            let rev = self.services.next_rev();
+            notes.push(MessageNotification {
+                session_id: session.id.clone().into(),
+                turn_id: turn.id.clone().into(),
+                rev,
+                item_id: stream.item_id.clone(),
+                role: stream.role,
+                delta: std::mem::take(&mut stream.delta),
+                text: None,
+                incomplete: false,
+                notice: None,
+                at: Some(stream.at),
+                ended_at: None,
+                attachments: Vec::new(),
+            });
+        }
+        for note in notes {
+            self.services.notify(Notice::Message(note));
+        }
+    }
+
+    /// Returns the streaming message up to its last notification, for a client that opens the session. It is
+    /// in no journal yet.
+    pub(super) fn unfinished_message(&self, session_id: &SessionId) -> Option<MessageNotification> {
+        let session = self.entries.get(session_id)?;
+        let (stream, turn) = (session.stream.as_ref()?, session.turn.as_ref()?);
+        let published = stream.text.strip_suffix(&stream.delta).filter(|text| !text.is_empty())?;
+        Some(MessageNotification {
+            session_id: session_id.into(),
+            turn_id: turn.id.clone().into(),
+            rev: self.services.next_rev(),
+            item_id: stream.item_id.clone(),
+            role: stream.role,
+            delta: published.to_owned(),
+            text: None,
+            incomplete: false,
+            notice: None,
+            at: Some(stream.at),
+            ended_at: None,
+            attachments: Vec::new(),
+        })
+    }
+
+    /// Makes the streaming message one of thinking. The next text begins another.
+    pub(super) fn text_was_thinking(&mut self, session_id: &SessionId) {
+        let session = self.entries.get_mut(session_id);
+        if let Some(stream) = session.and_then(|session| session.stream.as_mut()) {
+            stream.role = MessageRole::Thinking;
+        }
+    }
+
+    /// Ends the streaming message. `None`: its text is not part of the conversation. The final text
+    /// is published in the parts in which it streamed: reasoning between two texts separates them.
+    pub(super) fn end_stream(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        text: Option<String>,
+    ) {
+        let rev = self.services.next_rev();
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let Some(stream) = session.stream.take() else {
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                self.message(session_id, turn_id, MessageRole::Assistant, text);
+            }
+            return;
+        };
+        let incomplete = text.is_none();
+        if incomplete && stream.written > 0 {
+            self.write(session_id, &Line::Streamed(None));
+        }
+        self.services.notify(Notice::Message(MessageNotification {
+            session_id: session_id.into(),
+            turn_id: turn_id.into(),
+            rev,
+            item_id: stream.item_id,
+            role: stream.role,
+            delta: stream.delta,
+            text: Some(stream.text),
+            incomplete,
+            notice: None,
+            at: Some(stream.at),
+            ended_at: Some(clock::now_ms()),
+            attachments: Vec::new(),
+        }));
+    }
+
+    pub(super) fn show_note(&mut self, session_id: &SessionId, turn_id: &TurnId, note: Note) {
+        match note.kind {
+            NoteKind::Reminder | NoteKind::Notice => {
+                self.message(session_id, turn_id, MessageRole::Reminder, note.text);
+            }
+            // The text of the user was published when it arrived.
+            NoteKind::Steer => {}
+        }
+    }
+
+    /// Publishes a complete message.
+    pub(super) fn message(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        role: MessageRole,
+        text: String,
+    ) {
+        self.show_message(session_id, turn_id, (role, None), text, Vec::new());
+    }
+
+    /// Shows a notice of the daemon in a turn.
+    pub(super) fn turn_notice(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        notice: TurnNotice,
+        text: String,
+    ) {
+        let mut line = NoticeLine {
+            turn_id: turn_id.clone(),
+            at: clock::now_ms(),
+            notice: Box::new(serde_json::to_value(&notice).unwrap_or_default()),
+            text,
+        };
+        secrets::clean_json(&mut line.notice);
+        secrets::clean(&mut line.text);
+        self.write(self.root_of(session_id), &Line::Notice(line.clone()));
+        self.show_notice(session_id, turn_id, notice, line.text);
+    }
+
+    /// Shows a notice whose cause is in the journal.
+    pub(super) fn show_notice(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        notice: TurnNotice,
+        text: String,
+    ) {
+        let says = (notice.kind(), Some(notice));
+        self.show_message(session_id, turn_id, says, text, Vec::new());
+    }
+
+    /// Publishes a message of the user.
+    pub(super) fn user_message(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        text: String,
+        attached: &[Attached],
+    ) {
+        let attachments = stored::attachments(attached);
+        self.show_message(session_id, turn_id, (MessageRole::User, None), text, attachments);
+    }
+
+    fn show_message(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        (role, notice): (MessageRole, Option<TurnNotice>),
+        text: String,
+        attachments: Vec<Attachment>,
+    ) {
+        let rev = self.services.next_rev();
+        let Some(session) = self.entries.get_mut(session_id) else { return };
+        session.messages += 1;
+        let (item_id, now) = (format!("m{}", session.messages), clock::now_ms());
+        self.services.notify(Notice::Message(MessageNotification {
+            session_id: session_id.into(),
+            turn_id: turn_id.into(),
+            rev,
+            item_id,
+            role,
+            delta: String::new(),
+            text: Some(text),
+            incomplete: false,
+            notice,
+            at: Some(now),
+            ended_at: Some(now),
+            attachments,
+        }));
+    }
+}
