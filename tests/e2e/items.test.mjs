@@ -82,6 +82,13 @@ scene("the items of a conversation", { model: true, conversation: "shown" }, () 
     await window.choose(rows[0].label);
     await message("as before");
     await until(async () => !(await readFile(file, "utf8")).includes("Prices in whole cents."), 10 * SECOND, "the file from before the turn");
+    const undone = window.article(/Undone\s*· restored \d/u);
+    await undone.waitFor();
+    await window.article("Restored to before that task. Files: 1.").waitFor();
+    await window.screenshot("41d items restored");
+    await window.page.keyboard.press("Control+Alt+z");
+    await undone.waitFor({ state: "detached" });
+    await window.article("The restored files are again as the agent left them.").waitFor();
   });
 
   step("a command tells its exit code and time, and a task what it took", async () => {
@@ -91,7 +98,7 @@ scene("the items of a conversation", { model: true, conversation: "shown" }, () 
     request = await model.next();
     await window
       .article("$ echo out; exit 3")
-      .filter({ hasText: /exit 3 · allowed once · \d/u })
+      .filter({ hasText: /exit 3 · allowed once \d+:\d\d.* · \d/u })
       .waitFor();
     await request.say("It failed.", { prompt_tokens: 33_000, completion_tokens: 1_000, total_tokens: 34_000 });
     await window.article(/Done\s*· \S+ s · 34k tokens/u).waitFor();

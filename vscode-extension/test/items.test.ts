@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 
 import { type ItemFacts, turnItems } from "../src/conversation/items";
+import { restoredTurns } from "../src/conversation/restored";
 import type { Item } from "../src/conversation/messages";
 import { Sync } from "../src/conversation/sync";
 import type { CallDecision, TurnNotice } from "../src/protocol";
@@ -8,6 +9,7 @@ import type { Entry } from "../src/stores/transcript";
 import { call, end, message } from "./entries";
 
 const facts: ItemFacts = {
+  restored: () => undefined,
   pending: () => ({ rev: 0, hunks: [] }),
   footer: () => ({ facts: "34k tokens", actions: [] }),
 };

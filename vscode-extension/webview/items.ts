@@ -312,6 +312,7 @@ function drawEnd({ id, reason, summary, facts, actions, copies }: Extract<Item, 
     failed: "error",
     limit: "debug-pause",
     interrupted: "debug-disconnect",
+    restored: "discard",
   };
   const head = h("div", "row", {}, icon(icons[reason]), h("strong", "", {}, word), facts === "" ? undefined : h("span", "faint", {}, `· ${facts}`));
   const buttons = actions.map((action, index) => button(action.label, index === 0 ? "primary" : "secondary", () => port.act(action)));

@@ -351,6 +351,10 @@ export class List {
 
   #draw(item: Item, open: boolean): HTMLElement {
     const drawn = drawItem(item, this.port, open);
+    if (item.undone === true) {
+      drawn.element.classList.add("undone");
+      drawn.element.setAttribute("aria-description", t("undone"));
+    }
     drawn.element.dataset["id"] = item.id;
     this.#items.set(item.id, { item, ...drawn });
     return drawn.element;

@@ -262,6 +262,10 @@ problems! {
         ApprovalNotSaved { reason: String }: Notice => ShowLog,
         /// Output of a hook of the user.
         HookOutput { text: String }: Notice,
+        /// A restored checkpoint took `turn` back, with all turns from it to the one of the notice. Since 1.4.
+        TurnsRestored { turn: String, files: u32 }: Notice,
+        /// The user undid that: the turns from `turn` on count again. Since 1.4.
+        TurnsRedone { turn: String }: Notice,
     }
 }
 

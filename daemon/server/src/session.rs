@@ -276,14 +276,27 @@ impl Sessions {
                 }
             }
             SessionNotice::WentBack { plans, result, reply } => {
+                let files = u32::try_from(result.restored.len()).unwrap_or(u32::MAX);
                 for before in plans {
                     let Some(session) = self.entries.get_mut(&before.session) else { continue };
                     session.machine.restore_plan(before.plan);
-                    let turn = session.last_turn.as_ref().map(|turn| turn.turn_id.as_str().into());
-                    self.publish_plan(&before.session, &turn.unwrap_or_default(), Vec::new());
+                    let turn = session.newest_turn();
+                    self.publish_plan(&before.session, &turn, Vec::new());
                     self.tell_model(&before.session, &before.text);
+                    let notice = TurnNotice::TurnsRestored { turn: before.turn.into(), files };
+                    let text = format!("Restored to before that task. Files: {files}.");
+                    self.turn_notice(&before.session, &turn, notice, text);
                 }
                 reply.send(Ok(result));
+            }
+            SessionNotice::Redone { turns } => {
+                for (id, turn) in turns {
+                    let Some(session) = self.entries.get(&id) else { continue };
+                    let (newest, notice) =
+                        (session.newest_turn(), TurnNotice::TurnsRedone { turn: turn.into() });
+                    let text = "The restored files are again as the agent left them.".to_owned();
+                    self.turn_notice(&id, &newest, notice, text);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use cairn_protocol::{
     Checkpoints, Decide, DecideParams, Decision, Panel, RestoreCheckpoint, RestoreCheckpointParams,
-    RestoreCheckpointResult, Scope, State, UndoDecision,
+    RestoreCheckpointResult, Scope, State, TranscriptEntry, TurnNotice, UndoDecision,
 };
 use cairn_tests::{editor_double::range, model_server::Wire};
 use serde_json::json;
@@ -79,6 +79,39 @@ async fn a_checkpoint_restores_files_review_and_plan() {
     let requests = test.finish().await;
     let told = newest(requests.last().unwrap());
     assert!(told.contains("The user went back to how everything was before"), "{told}");
+}
+
+/// Notices about restored checkpoints, oldest first, with names for the turns.
+async fn notices(test: &TestDaemon, turns: &[String; 2]) -> Vec<String> {
+    let state = test.editor.request::<State>(Default::default()).await.unwrap();
+    let told = state.sessions[0].transcript.iter().filter_map(|entry| match entry {
+        TranscriptEntry::Message(message) => message.notice.clone().zip(message.at),
+        TranscriptEntry::Turn(_) | TranscriptEntry::Tool(_) => None,
+    });
+    let name = |turn: String| turns.iter().position(|known| *known == turn).unwrap() + 1;
+    told.map(|(notice, at)| {
+        assert!(at > 1_700_000_000_000, "{at}");
+        match notice {
+            TurnNotice::TurnsRestored { turn, files } => format!("-{} {files}", name(turn)),
+            TurnNotice::TurnsRedone { turn } => format!("+{}", name(turn)),
+            other => panic!("{other:?}"),
+        }
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_conversation_tells_which_turns_a_checkpoint_took_back() {
+    let (test, turns) = two_turns().await;
+    back(&test, &turns[1], false).await;
+    assert!(test.editor.request::<UndoDecision>(Default::default()).await.unwrap().undone);
+    back(&test, &turns[0], false).await;
+    let test = test.restart().await;
+    assert_eq!(notices(&test, &turns).await, ["-2 3", "+2", "-1 1"]);
+    assert!(test.editor.request::<UndoDecision>(Default::default()).await.unwrap().undone);
+    let test = test.restart().await;
+    assert_eq!(notices(&test, &turns).await, ["-2 3", "+2", "-1 1", "+1"]);
+    test.finish().await;
 }
 
 #[tokio::test]

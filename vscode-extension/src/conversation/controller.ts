@@ -12,6 +12,7 @@ import type { ComposerMemory } from "./memory";
 import { type FromPage, VERSION, readMessage } from "./messages";
 import type { Page, Port } from "./port";
 import { type StateSources, footerOf, viewState } from "./state";
+import { restoredTurns } from "./restored";
 import { pageStrings } from "./strings";
 import { Sync } from "./sync";
 
@@ -29,6 +30,7 @@ export class ConversationController implements Disposable {
   readonly #sync = new Sync();
   readonly #subscriptions: readonly Disposable[];
   readonly #dirty = new Set<string>();
+  #restored: ReadonlyMap<string, number> = new Map();
   readonly #answers: ApprovalAnswers;
   readonly #composing: Composing;
   #page: Page | undefined;
@@ -345,6 +347,7 @@ export class ConversationController implements Disposable {
     const chip = this.#composing.tray.covers(shown.session, context) ? undefined : shown.chip;
     const state = { ...shown, chip, chips: this.#composing.tray.chips(shown.session) };
     this.#answers.shown(state.cards.map(({ id }) => id));
+    this.#compareRestored();
     if (moved || this.#stale) {
       const drafts = [...this.#turns()].map(([turn, entries]) => [turn, turnItems(entries, this.#facts)] as const);
       page.post(this.#sync.reset(drafts));
@@ -369,6 +372,21 @@ export class ConversationController implements Disposable {
       this.#focus = false;
       page.post({ v: VERSION, type: "focus" });
     }
+    if (this.#show !== "") {
+      page.post({ v: VERSION, type: "show", id: this.#show });
+      this.#show = "";
+    }
+  }
+
+  /** A restored checkpoint changes how earlier turns are drawn. */
+  #compareRestored(): void {
+    const [before, turns] = [this.#restored, this.#turns()];
+    this.#restored = restoredTurns(turns);
+    for (const turn of turns.keys()) {
+      if (before.get(turn) !== this.#restored.get(turn)) {
+        this.#dirty.add(turn);
+      }
+    }
   }
 
   /** Compares the turns that may differ with what the page has, from the newest on: the place of a new one is before a known one. */
@@ -391,6 +409,7 @@ export class ConversationController implements Disposable {
   }
 
   readonly #facts: ItemFacts = {
+    restored: (turn) => this.#restored.get(turn),
     pending: (uri, turn) => pendingOf(this.parts.reviews, uri, turn),
     footer: (end, files) => footerOf(this.parts, end, files),
   };

@@ -7,6 +7,8 @@ import { decisionWords } from "../text/approval";
 import { commandOf, fileOf, updatesPlan } from "../text/calls";
 import { oneLine } from "../text/display";
 import { messageText } from "../text/messages";
+import { wordsOfOwn } from "../text/ownMessages";
+import { restoreOf } from "./restored";
 import { sentWith } from "./attachments";
 import type { Action, Call } from "./messages";
 import type { Draft } from "./sync";
@@ -19,6 +21,8 @@ type End = Extract<Entry, { kind: "end" }>;
 export interface ItemFacts {
   /** Edits that wait for a decision in a file, made in this turn. */
   readonly pending: (uri: string, turn: string) => { readonly rev: number; readonly hunks: readonly Pick<Hunk, "addedLines" | "removedLines">[] };
+  /** Time at which a restored checkpoint took the changes of the turn back, in milliseconds since 1970. */
+  readonly restored: (turn: string) => number | undefined;
   /** Reports what an ended turn took and how many files it changed, and what can be done next. */
   readonly footer: (end: End, files: number) => { readonly facts: string; readonly actions: readonly Action[] };
 }
@@ -107,7 +111,13 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
     }
   }
   closeWork();
-  return [...checkpointDraft(entries, edits), ...drafts];
+  const kept = new Set(entries.filter((entry) => restoreOf(entry) !== undefined).map(({ id }) => id));
+  const isUndone = facts.restored(entries[0]?.turn ?? "") !== undefined;
+  return [...checkpointDraft(entries, edits), ...drafts].map((draft) => (isUndone && !kept.has(draft.id) ? undone(draft) : draft));
+}
+
+function undone({ id, version, make }: Draft): Draft {
+  return { id, version: `-${version}`, make: () => ({ ...make(), undone: true }) };
 }
 
 /** Row above a turn that changed files: what it leads back to. */
@@ -254,7 +264,9 @@ export function copyText(port: { copy(text: string): void }, entry: Entry | unde
 
 function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): Draft {
   const { id } = end;
-  const reason = end.reason === "completed" && (end.openItems > 0 || end.uncheckedEdits) ? "unfinished" : end.reason;
+  const restored = facts.restored(end.turn);
+  const unfinished = end.reason === "completed" && (end.openItems > 0 || end.uncheckedEdits) ? "unfinished" : end.reason;
+  const reason = restored === undefined ? unfinished : "restored";
   const summary = messageText(end.problem) ?? end.summary;
   const footer =
     restored === undefined ? facts.footer(end, files) : { facts: l10n.t("restored {0}", timeOfDay(restored || undefined)).trim(), actions: [] };

@@ -31,6 +31,8 @@ export interface Call {
 
 interface Shown {
   readonly id: string;
+  /** A restored checkpoint took the effect of the item back. */
+  readonly undone?: true;
 }
 
 /** Entry of the conversation as the page shows it. Texts are as they came: the page makes them fit to be seen. */
@@ -92,7 +94,7 @@ export type Item = Shown &
       }
     | {
         readonly kind: "end";
-        readonly reason: EndReason | "unfinished";
+        readonly reason: EndReason | "unfinished" | "restored";
         readonly summary: string;
         readonly facts: string;
         readonly actions: readonly Action[];

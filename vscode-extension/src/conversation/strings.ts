@@ -73,6 +73,8 @@ export function pageStrings(): Readonly<Record<string, string>> {
     endFailed: l10n.t("Failed"),
     endLimit: l10n.t("Stopped at a limit"),
     endInterrupted: l10n.t("Interrupted"),
+    endRestored: l10n.t("Undone"),
+    undone: l10n.t("undone by Restore Checkpoint"),
     copyMessage: l10n.t("Copy Message"),
     copyAnswer: l10n.t("Copy Answer"),
     copied: l10n.t("Copied"),

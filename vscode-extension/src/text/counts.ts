@@ -13,3 +13,5 @@ export const rounds = (n: number): string => (n === 1 ? t("1 round") : t("{0} ro
 export const tokens = (n: number): string => (n === 1 ? t("1 token") : t("{0} tokens", n));
 export const plans = (n: number): string => (n === 1 ? t("1 plan") : t("{0} plans", n));
 export const answersNeeded = (n: number): string => (n === 1 ? t("1 answer needed") : t("{0} answers needed", n));
+export const size = (bytes: number): string =>
+  bytes >= 1_000_000 ? t("{0} MB", Math.round(bytes / 1_048_576)) : t("{0} KB", Math.round(bytes / 1_024));

@@ -22,6 +22,8 @@ import type {
   TurnProblem,
   UnclearCommand,
 } from "../protocol";
+import { tokens } from "../status/meter";
+import { size } from "./counts";
 import { oneLine } from "./display";
 
 type Problem = RequestProblem | TurnProblem | StatusProblem | TurnNotice | ReviewProblem | EditProblem | ReadOnlyProblem | SandboxState;
@@ -170,9 +172,9 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
     ),
 
   // Notices of turns.
-  results_elided: (args) => t("Old tool results left out to save room: {before} → {after} tokens", tokens(args)),
-  conversation_compacted: (args) => t("Conversation compacted: {before} → {after} tokens", tokens(args)),
-  compacted_without_summary: (args) => t("Conversation compacted without a summary of the model: {before} → {after} tokens", tokens(args)),
+  results_elided: (args) => t("Old tool results left out to save room: {before} → {after} tokens", sizes(args)),
+  conversation_compacted: (args) => t("Conversation compacted: {before} → {after} tokens", sizes(args)),
+  compacted_without_summary: (args) => t("Conversation compacted without a summary of the model: {before} → {after} tokens", sizes(args)),
   request_likely_cut: (args) =>
     t(
       "The model server counted {counted} tokens in a request of {sent} or more: it seems to drop the beginning of the conversation. Make its context window larger (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length), and set cairn.model.contextTokens to the same size.",
@@ -493,11 +495,6 @@ function sentence(text: string): string {
   return `${text.replace(/\.+$/u, "")}.`;
 }
 
-function size(bytes: number): string {
-  return bytes >= 1_000_000 ? t("{0} MB", Math.round(bytes / 1_048_576)) : t("{0} KB", Math.round(bytes / 1_024));
-}
-
-function tokens({ before, after }: { before: number; after: number }): { before: string; after: string } {
-  const rounded = (count: number): string => (count < 1_000 ? `${count}` : `${Math.round(count / 1_000)}k`);
-  return { before: rounded(before), after: rounded(after) };
+function sizes({ before, after }: { before: number; after: number }): { before: string; after: string } {
+  return { before: tokens(before), after: tokens(after) };
 }

@@ -73,6 +73,9 @@ pub struct DecisionEffects {
     pub notified: BTreeSet<SessionId>,
     /// Accepted hunks. `None`: it was a rejection.
     pub accepted: Option<Vec<HunkId>>,
+    /// Sessions whose turns a restored checkpoint took back, each with the first of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub restored: BTreeMap<SessionId, TurnId>,
 }
 
 /// State of a file before the agent changed it.

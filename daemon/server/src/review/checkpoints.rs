@@ -246,7 +246,7 @@ impl Reviews {
     }
 
     pub(super) fn went_back(&mut self, went: WentBack) {
-        let WentBack { turn, done, result, reply } = went;
+        let WentBack { turn, mut done, result, reply } = went;
         let mut plans = Vec::new();
         let at = self.checkpoints.known.iter().position(|checkpoint| checkpoint.turn == turn);
         if let Some(at) = at.filter(|_| result.failed.is_empty()) {
@@ -255,6 +255,10 @@ impl Reviews {
                 store.went_back(turn);
             }
             plans = plans_before(gone, &result.restored);
+        }
+        if let Some(first) = done.first_mut() {
+            let turns = plans.iter().map(|before| (before.session.clone(), before.turn.clone()));
+            first.effects.restored = turns.collect();
         }
         self.can_undo(done);
         self.for_sessions.push(SessionNotice::WentBack { plans, result, reply });
@@ -265,12 +269,12 @@ impl Reviews {
 fn plans_before(gone: Vec<Checkpoint>, restored: &[String]) -> Vec<PlanBefore> {
     let mut known = BTreeSet::new();
     let oldest = gone.into_iter().filter(|it| known.insert(it.session.clone()));
-    let plan = |Checkpoint { session, task, plan, .. }: Checkpoint| {
+    let plan = |Checkpoint { session, turn, task, plan, .. }: Checkpoint| {
         let text = format!(
             "{WENT_BACK} to how everything was before you began with: {task}\nThese files are as they were then: {}. The plan is too. Read a file again before you change it.",
             restored.join(", ")
         );
-        PlanBefore { session, plan, text }
+        PlanBefore { session, turn, plan, text }
     };
     oldest.map(plan).collect()
 }

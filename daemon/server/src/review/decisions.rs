@@ -304,7 +304,7 @@ impl Reviews {
             key: target.key.clone(),
             state,
             after: Some(after),
-            effects: DecisionEffects { moved_to, notified, accepted: None },
+            effects: DecisionEffects { moved_to, notified, ..DecisionEffects::default() },
         };
         Some(Rejection { former, path, hunks, notice, of_lines })
     }

@@ -90,12 +90,15 @@ pub(crate) enum SessionNotice {
         result: RestoreCheckpointResult,
         reply: Responder<RestoreCheckpointResult>,
     },
+    /// The restoration of a checkpoint was undone: the first turn of each session that it had taken back.
+    Redone { turns: BTreeMap<SessionId, TurnId> },
 }
 
 /// Plan of a session before a turn, with text for its model.
 #[derive(Debug)]
 pub(crate) struct PlanBefore {
     pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
     pub(crate) plan: Plan,
     pub(crate) text: String,
 }
@@ -127,6 +130,8 @@ pub(crate) struct Rejected {
 pub(crate) struct Restored {
     /// Path and sessions of each restored file.
     pub(super) done: Vec<(String, BTreeSet<SessionId>)>,
+    /// First turn of each session that the decision had taken back.
+    pub(super) redone: BTreeMap<SessionId, TurnId>,
     pub(super) problem: Option<ReviewProblem>,
     pub(super) reply: Responder<UndoDecisionResult>,
 }

@@ -1,5 +1,7 @@
 //! Decisions in their order, and the undo of the newest.
 
+use std::collections::BTreeMap;
+
 use cairn_core::{
     context::TAKEN_BACK,
     ids::FileKey,
@@ -13,7 +15,7 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     decision_log::Step,
-    event::{Restored, ReviewEvent},
+    event::{Restored, ReviewEvent, SessionNotice},
     flight::QueuedEdit,
     problem::{english, of_outcome},
 };
@@ -56,9 +58,10 @@ impl Reviews {
             return reply.send(Ok(undone(Some(ReviewProblem::NothingToUndo))));
         };
         self.keep_undo();
-        let mut waits = Vec::new();
+        let (mut waits, mut redone) = (Vec::new(), BTreeMap::new());
         for DecisionUndo { key, state, after, effects } in former {
-            let DecisionEffects { moved_to, notified, accepted } = effects;
+            let DecisionEffects { moved_to, notified, accepted, restored } = effects;
+            redone.extend(restored);
             let (reply, wait) = oneshot::channel();
             let operation = state.operation.clone();
             let restore = QueuedEdit::Restore {
@@ -89,12 +92,15 @@ impl Reviews {
                     failed => problem = failed,
                 }
             }
-            mailbox.send(ReviewEvent::Restored(Restored { done, problem, reply }));
+            mailbox.send(ReviewEvent::Restored(Restored { done, redone, problem, reply }));
         });
     }
 
     pub(super) fn restored(&mut self, restored: Restored) {
-        let Restored { done, problem, reply } = restored;
+        let Restored { done, redone, problem, reply } = restored;
+        if problem.is_none() && !redone.is_empty() {
+            self.for_sessions.push(SessionNotice::Redone { turns: redone });
+        }
         for (path, notified) in done {
             let text = format!(
                 "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."

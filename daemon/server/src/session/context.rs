@@ -130,7 +130,7 @@ impl Sessions {
         shortened: Shortened,
     ) {
         let notice = problem::of_shortened(&shortened);
-        self.turn_notice(session_id, turn_id, notice, shortened.in_words());
+        self.show_notice(session_id, turn_id, notice, shortened.in_words());
         self.publish_usage(session_id, turn_id);
     }
 

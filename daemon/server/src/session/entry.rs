@@ -174,6 +174,11 @@ impl SessionEntry {
         }
     }
 
+    /// Id of the newest turn, empty before the first.
+    pub(super) fn newest_turn(&self) -> TurnId {
+        self.last_turn.as_ref().map(|turn| turn.turn_id.as_str().into()).unwrap_or_default()
+    }
+
     /// True if a call waits for an approval or an answer of the user.
     pub(super) fn asks_user(&self) -> bool {
         self.tools.iter().any(|tool| {

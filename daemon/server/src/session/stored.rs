@@ -289,7 +289,8 @@ fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
             turn(turn_id, rev, TurnPhase::Started { text: task, attachments })
         }
         PageEntry::Ended { rev, end } => turn(end.turn_id.clone(), rev, end.into()),
-        PageEntry::Message { turn_id, rev, number, speaker, text, attachments } => {
+        PageEntry::Message { turn_id, rev, number, speaker, text, attachments, notice } => {
+            let at = notice.as_ref().map(|(at, _)| *at);
             TranscriptEntry::Message(MessageNotification {
                 session_id,
                 turn_id: turn_id.into(),
@@ -304,9 +305,9 @@ fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
                 delta: String::new(),
                 text: Some(text),
                 incomplete: false,
-                notice: None,
-                at: None,
-                ended_at: None,
+                notice: code(notice.map(|(_, notice)| notice)),
+                at,
+                ended_at: at,
                 attachments: all(attachments),
             })
         }

@@ -26,10 +26,10 @@ pub use self::{
     },
     digest::DigestReader,
     lines::{
-        Digest, EndedLine, ForkedFrom, Header, Line, StoredAttachment, StoredAttachmentKind,
-        StoredEnd, StoredFileLink, StoredFollowUp, StoredItem, StoredMode, StoredPanel,
-        StoredPhase, StoredPlan, StoredSpent, StoredStatus, StoredSubagent, StoredUsage,
-        SubagentStep, TurnLine, VERSION,
+        Digest, EndedLine, ForkedFrom, Header, Line, NoticeLine, StoredAttachment,
+        StoredAttachmentKind, StoredEnd, StoredFileLink, StoredFollowUp, StoredItem, StoredMode,
+        StoredPanel, StoredPhase, StoredPlan, StoredSpent, StoredStatus, StoredSubagent,
+        StoredUsage, SubagentStep, TurnLine, VERSION,
     },
     transcript::{Page, PageEnd, PageEntry, Speaker},
 };

@@ -42,14 +42,15 @@ impl Form for Markdown {
                 line.records().iter().try_for_each(|record| self.record(record, out))
             }
             Line::Plan(plan) => self.plan(&plan, out),
+            Line::Notice(notice) => writeln!(out, "*{}*\n", one_line(&notice.text)),
             Line::Ended(ended) => end(&ended, out),
             Line::Tool(call) => decision(&call, out),
             // The result of the call that started a subagent has its report.
-            Line::Tool(_)
-            | Line::Subagent(_)
+            Line::Subagent(_)
             | Line::SubagentStep(_)
             | Line::Queue(_)
-            | Line::Digest(_) => Ok(()),
+            | Line::Digest(_)
+            | Line::Streamed(_) => Ok(()),
         }
     }
 

@@ -17,6 +17,7 @@ use cairn_core::{
     turn::Record,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Version of the format. A journal with a higher one is not read.
 pub const VERSION: u32 = 2;
@@ -162,6 +163,19 @@ pub struct SubagentStep {
     /// Id of the subagent's own session.
     pub session_id: SessionId,
     pub step: Record,
+}
+
+/// Notice of the daemon to the user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NoticeLine {
+    pub turn_id: TurnId,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// Code and arguments, in the form of the protocol of the writer.
+    pub notice: Box<Value>,
+    /// English text.
+    pub text: String,
 }
 
 /// End of a turn.

@@ -11,9 +11,11 @@ use cairn_core::{
     turn::Record,
 };
 
+use serde_json::Value;
+
 use super::{
     calls::StoredCall,
-    lines::{EndedLine, Line, StoredAttachment, StoredAttachmentKind},
+    lines::{EndedLine, Line, NoticeLine, StoredAttachment, StoredAttachmentKind},
 };
 
 /// Largest number of entries of a page.
@@ -65,6 +67,8 @@ pub enum PageEntry {
         speaker: Speaker,
         text: String,
         attachments: Vec<StoredAttachment>,
+        /// Time of a notice in milliseconds since 1970, and its code with arguments.
+        notice: Option<(u64, Box<Value>)>,
     },
     Tool(Box<StoredCall>),
 }
@@ -131,11 +135,17 @@ impl Transcript {
             Line::Step(_) | Line::Steps(_) => {
                 line.records().iter().for_each(|record| self.record(record));
             }
+            Line::Notice(NoticeLine { turn_id, at, notice, text }) => {
+                self.turn_id.clone_from(turn_id);
+                let notice = Some((*at, notice.clone()));
+                self.message_with(Speaker::Notice, text.clone(), Vec::new(), notice);
+            }
             Line::Plan(_)
             | Line::Subagent(_)
             | Line::SubagentStep(_)
             | Line::Queue(_)
-            | Line::Digest(_) => {}
+            | Line::Digest(_)
+            | Line::Streamed(_) => {}
         }
     }
 
@@ -168,7 +178,7 @@ impl Transcript {
         })
     }
 
-    fn record(&mut self, record: &Record) {
+    pub(super) fn record(&mut self, record: &Record) {
         match record {
             Record::Item(item) => self.item(item),
             Record::Shortened(shortened) => self.message(Speaker::Notice, shortened.in_words()),
@@ -197,18 +207,24 @@ impl Transcript {
                 NoteKind::Steer => Speaker::User,
             };
             let attachments = note.attached.iter().map(StoredAttachment::from).collect();
-            self.message_with(speaker, note.text.clone(), attachments);
+            self.message_with(speaker, note.text.clone(), attachments, None);
         }
     }
 
     fn message(&mut self, speaker: Speaker, text: String) {
-        self.message_with(speaker, text, Vec::new());
+        self.message_with(speaker, text, Vec::new(), None);
     }
 
-    fn message_with(&mut self, speaker: Speaker, text: String, attachments: Vec<StoredAttachment>) {
+    fn message_with(
+        &mut self,
+        speaker: Speaker,
+        text: String,
+        attachments: Vec<StoredAttachment>,
+        notice: Option<(u64, Box<Value>)>,
+    ) {
         self.messages += 1;
         let (turn_id, rev, number) = (self.turn_id.clone(), self.next_rev(), self.messages);
-        self.push(PageEntry::Message { turn_id, rev, number, speaker, text, attachments });
+        self.push(PageEntry::Message { turn_id, rev, number, speaker, text, attachments, notice });
     }
 
     fn push(&mut self, entry: PageEntry) {
