@@ -22,6 +22,12 @@ const edit = (id: string, path: string, detail: string, over = {}): Entry =>
   call(id, `Edit ${path}`, { name: "edit_file", uri: `file:///w/${path}`, detail, ...over });
 
 describe("the items of a turn", () => {
+  it("show a message that a command sent as a line, not as words of the user", () => {
+    const sent = message("1", "user", "Continue the plan: do its open steps.");
+    expect(items([sent])).toEqual([{ id: "1", kind: "notice", text: "Continue the plan", reminder: false }]);
+    expect(kinds([message("1", "user", "Continue the plan.")])).toEqual(["user"]);
+  });
+
   it("fold thinking and calls that only look into one row", () => {
     const turn = [
       message("1", "user", "Rename it"),

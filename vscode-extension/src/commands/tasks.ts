@@ -11,13 +11,10 @@ import { lastQuestion } from "../text/answer";
 import { oneLine } from "../text/display";
 import { type Action, actionOf } from "../text/messages";
 import { modeText } from "../text/modes";
+import { CONTINUE_PLAN, RUN_PLAN } from "../text/ownMessages";
 import type { ModelSetup } from "./modelSetup";
 import { PROMPT_LANGUAGE, type Question, openPrompt, write } from "./prompt";
 import type { TaskRequests } from "./taskRequests";
-
-/** Messages to the agent in the name of the user, and so in their language. */
-const RUN_PLAN = vscode.l10n.t("The plan is approved. Carry it out now, step by step, and keep its steps up to date.");
-const CONTINUE = vscode.l10n.t("Go on with the open steps of the plan.");
 
 /** Purpose of a text without a session: a new task. */
 const NEW_TASK = "task";
@@ -52,7 +49,7 @@ export class TaskCommands implements vscode.Disposable {
       vscode.commands.registerCommand("cairn.reply", () => this.#reply()),
       vscode.commands.registerCommand("cairn.sendPrompt", () => this.#sendPrompt()),
       vscode.commands.registerCommand("cairn.openPrompt", (text: unknown, sessionId: unknown) => this.#openPrompt(text, sessionId)),
-      vscode.commands.registerCommand("cairn.continue", () => this.#followUp(CONTINUE)),
+      vscode.commands.registerCommand("cairn.continue", () => this.#followUp(CONTINUE_PLAN)),
       vscode.commands.registerCommand("cairn.tryAgain", (sessionId?: unknown) => this.#tryAgain(sessionId)),
       vscode.commands.registerCommand("cairn.runPlan", () => this.#runPlan()),
       vscode.commands.registerCommand("cairn.followUp", (text: unknown) => this.#followUp(text)),

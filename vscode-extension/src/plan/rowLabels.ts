@@ -7,6 +7,7 @@ import { firstParagraph, lastQuestion } from "../text/answer";
 import * as counted from "../text/counts";
 import { oneExactLine, oneLine, visible } from "../text/display";
 import { messageText } from "../text/messages";
+import { wordsOfOwn } from "../text/ownMessages";
 import { duration, spokenDuration } from "../text/duration";
 import { lastLine, processState } from "../text/processes";
 import {
@@ -164,7 +165,7 @@ function queuedText({ item, place, held }: QueuedRow): RowText {
 }
 
 function turnText({ turn, waits }: TurnRow): RowText {
-  const task = turn.text === "" ? t("Task") : oneLine(turn.text, 120);
+  const task = turn.text === "" ? t("Task") : (wordsOfOwn(turn.text) ?? oneLine(turn.text, 120));
   switch (turn.phase.kind) {
     case "started":
       return waits
