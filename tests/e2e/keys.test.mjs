@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { model, now, scene, state, step, task, taskWith, window, workspace } from "./harness.mjs";
-import { cursor, edits, inFront, lens, message, press, text, zone } from "./look.mjs";
+import { countOf, cursor, edits, inFront, lens, message, press, text, zone } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
 const row = (text) => window.row("Proposed Edits", text);
@@ -91,11 +91,21 @@ scene("edits are decided with keys", { model: true, conversation: "folded", prep
     await window.selected(row("Edit 2 of 8")).waitFor();
     await key("ArrowDown");
     await window.focused(row("Edit 3 of 8")).waitFor();
-    await key("Control+Enter");
+    // The same key as in the editor.
+    await key("Control+Alt+Enter");
     await edits(7);
     await window.selected(row("Edit 3 of 7")).waitFor();
-    await key("Enter");
+    await key("Alt+F5");
     await inFront("list.txt");
+    await window.focusedEditor().waitFor();
+    const [{ line }, left] = [now().editor, countOf(now())];
+    await key("Control+Alt+Backspace");
+    await edits(left - 1);
+    await key("Control+Alt+z");
+    await edits(left);
+    await cursor("list.txt", line);
+    await select("Edit 3 of 7");
+    await key("Enter");
     await window.focusedEditor().waitFor();
   });
 

@@ -48,7 +48,6 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
   async openDeleted(uri: string): Promise<void> {
     const document = await vscode.workspace.openTextDocument(baselineUri(vscode.Uri.parse(uri)));
     await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });
-    vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: this file is deleted. Rejecting that brings it back."), 8_000);
   }
 
   async openAll(): Promise<void> {

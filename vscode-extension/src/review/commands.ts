@@ -12,7 +12,7 @@ import { addedLines } from "./editors";
 import type { Group } from "./groups";
 import { rejectionOf } from "./ownText";
 import { RepeatGuard } from "./repeat";
-import { advances, reportWithout } from "./report";
+import { advances, awaitNewEdit, goesBack, reportWithout } from "./report";
 import { showFailure } from "../status/offer";
 
 /** Argument of a lens, a row or a quick fix. Commands called by key or palette have none. */
@@ -54,6 +54,8 @@ const MANY_FILES = 2;
 export class ReviewCommands implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
   readonly #clicks = new RepeatGuard();
+  /** Decision by the last key. */
+  #keys: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly agent: Agent,
@@ -74,7 +76,7 @@ export class ReviewCommands implements vscode.Disposable {
       on("cairn.rejectAll", () => this.#decideAll("reject")),
       onRow("cairn.acceptPlanItem", (arg) => this.#decidePlanItem("accept", arg)),
       onRow("cairn.rejectPlanItem", (arg) => this.#decidePlanItem("reject", arg)),
-      on("cairn.undoDecision", () => this.#undo()),
+      on("cairn.undoDecision", (arg) => this.#undo(goesBack(arg))),
       on("cairn.nextHunk", () => this.#move("next")),
       on("cairn.previousHunk", () => this.#move("previous")),
       on("cairn.revealHunk", (arg) => this.#revealTarget(arg)),
@@ -88,8 +90,18 @@ export class ReviewCommands implements vscode.Disposable {
     this.#subscriptions.dispose();
   }
 
-  /** True if the edit was decided. */
-  async #decideHunk(decision: Decision, arg: unknown, { asks } = { asks: false }): Promise<boolean> {
+  /** True if the edit was decided. A key waits for the one before: until then the next file may still be opening. */
+  #decideHunk(decision: Decision, arg: unknown, { asks } = { asks: false }): Promise<boolean> {
+    const decide = () => this.#decideOne(decision, arg, asks);
+    if (targetOf(arg)?.hunkId !== undefined || threadOf(arg) !== undefined) {
+      return decide();
+    }
+    const decided = this.#keys.then(decide);
+    this.#keys = decided.catch(() => undefined);
+    return decided;
+  }
+
+  async #decideOne(decision: Decision, arg: unknown, asks: boolean): Promise<boolean> {
     if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
       return false;
     }
@@ -270,7 +282,7 @@ export class ReviewCommands implements vscode.Disposable {
         ? t("{0} edits accepted.", applied)
         : t("{0} edits rejected.", applied);
     // Nothing waits for the answer.
-    void vscode.window.showInformationMessage(message, undo).then((answer) => (answer === undo ? this.#undo() : undefined));
+    void vscode.window.showInformationMessage(message, undo).then((answer) => (answer === undo ? this.#undo(false) : undefined));
   }
 
   /** The edits that the decisions are about. */
@@ -291,14 +303,22 @@ export class ReviewCommands implements vscode.Disposable {
     });
   }
 
-  async #undo(): Promise<void> {
+  /** Takes the last decision back. `goes`: to the edit that is pending again. */
+  async #undo(goes: boolean): Promise<void> {
+    const restored = awaitNewEdit(this.reviews);
     try {
       const { undone, message, problem } = await this.agent.request(requests.undoDecision, {});
       if (!undone) {
         say(messageText(problem ?? { code: "nothing_to_undo" }) ?? message ?? "");
+        return;
       }
     } catch (error) {
       void showFailure(error);
+      return;
+    }
+    const placed = goes ? await restored() : undefined;
+    if (placed !== undefined) {
+      await this.#revealTarget({ uri: placed.file.uri, hunkId: placed.hunk.id, focus: true });
     }
   }
 
@@ -317,6 +337,8 @@ export class ReviewCommands implements vscode.Disposable {
     const editor = vscode.window.activeTextEditor;
     if (editor?.document.uri.toString() === vscode.Uri.parse(placed.file.uri).toString()) {
       this.#show(placed, editor);
+      // From a view as well as from the editor itself.
+      await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
     } else if (isComparison(vscode.window.tabGroups.activeTabGroup.activeTab)) {
       await this.baselines.openFile(placed.file.uri, placeOf(placed.hunk));
     } else {
@@ -337,7 +359,9 @@ export class ReviewCommands implements vscode.Disposable {
     const at = word === undefined ? place.start : editor.document.validatePosition(new vscode.Position(word.line, word.character));
     this.current.goneTo(placed, at);
     editor.selection = new vscode.Selection(at, at);
-    editor.revealRange(addedLines(hunk) ?? place, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    // A range within a line is also scrolled to sideways.
+    const shown = word === undefined ? (addedLines(hunk) ?? place) : new vscode.Range(at, at);
+    editor.revealRange(shown, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 
   async #revealTarget(arg: unknown): Promise<void> {

@@ -5,17 +5,26 @@ import type { PlacedHunk, ReviewStore } from "../stores/review";
 /** Longest time until a decision is reported, in milliseconds. */
 const REPORT_MS = 2_000;
 
-/** Resolves when the next report has come; soon if none does. */
-export function nextReport(reviews: ReviewStore): Promise<void> {
-  return reportThat(reviews, () => true);
-}
-
 /** Resolves when the daemon has reported that an edit is no longer proposed; soon if it does not. */
 export async function reportWithout(reviews: ReviewStore, { file, hunk }: PlacedHunk): Promise<void> {
   const isGone = (): boolean => !reviews.placed(file.uri).some(({ hunk: { id } }) => id === hunk.id);
   if (!isGone()) {
     await reportThat(reviews, isGone);
   }
+}
+
+/** Notes the proposed edits. Returns a wait for the first one that is reported and was not there; soon `undefined` without one. */
+export function awaitNewEdit(reviews: ReviewStore): () => Promise<PlacedHunk | undefined> {
+  const all = (): PlacedHunk[] => reviews.files.flatMap(({ uri }) => reviews.placed(uri));
+  const keyOf = ({ file, hunk }: PlacedHunk): string => `${file.uri}#${hunk.id}`;
+  const before = new Set(all().map(keyOf));
+  const found = (): PlacedHunk | undefined => all().find((placed) => !before.has(keyOf(placed)));
+  return async () => {
+    if (found() === undefined) {
+      await reportThat(reviews, () => found() !== undefined);
+    }
+    return found();
+  };
 }
 
 function reportThat(reviews: ReviewStore, holds: () => boolean): Promise<void> {
@@ -37,6 +46,11 @@ function reportThat(reviews: ReviewStore, holds: () => boolean): Promise<void> {
 /** Argument of a key of the review mode: goes on to the next edit whatever the setting is. */
 export interface Keyed {
   readonly advance?: boolean;
+}
+
+/** True for an undo by a key of the editor: it goes to the edit that is pending again. */
+export function goesBack(arg: unknown): boolean {
+  return (arg as { readonly goesBack?: boolean } | undefined)?.goesBack === true;
 }
 
 /** True if a decision by a key goes on to the next edit. */

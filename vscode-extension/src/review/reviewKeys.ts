@@ -5,7 +5,7 @@ import { contextKeys } from "../status/contextKeys";
 import type { PlacedHunk, ReviewStore } from "../stores/review";
 import type { CurrentEdit } from "./currentEdit";
 import { LateLetters } from "./lateLetters";
-import { nextReport, reportWithout } from "./report";
+import { reportWithout } from "./report";
 
 /** Effect of a key of the review mode. */
 type Key = "accept" | "reject" | "reason" | "acceptFile" | "rejectFile" | "next" | "previous" | "undo";
@@ -119,7 +119,7 @@ export class ReviewKeys implements vscode.Disposable {
       }
     }
     if (key === "undo") {
-      await this.#undo();
+      await run("cairn.undoDecision", { goesBack: true });
     } else if (key === "next") {
       await run("cairn.nextHunk");
     } else if (key === "previous") {
@@ -134,19 +134,6 @@ export class ReviewKeys implements vscode.Disposable {
       }
     } else {
       await run({ accept: "cairn.acceptHunk", reject: "cairn.rejectHunk", reason: "cairn.rejectHunkWithReason" }[key], { advance: true });
-    }
-  }
-
-  /** Takes the last decision back and goes to the edit that is pending again. */
-  async #undo(): Promise<void> {
-    const keyOf = ({ file, hunk }: PlacedHunk): string => `${file.uri}#${hunk.id}`;
-    const before = new Set(this.#all().map(keyOf));
-    const reported = nextReport(this.reviews);
-    await vscode.commands.executeCommand("cairn.undoDecision");
-    await reported;
-    const back = this.#all().find((placed) => !before.has(keyOf(placed)));
-    if (back !== undefined) {
-      await reveal(back);
     }
   }
 
