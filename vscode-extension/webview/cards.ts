@@ -1,5 +1,6 @@
 import { ARMED_AFTER_MS } from "../src/stores/approval";
 import { type Card, type FromPage } from "../src/conversation/messages";
+import { takeAnswers } from "./answerKeys";
 import { button, h, icon } from "./dom";
 import { t } from "./strings";
 
@@ -152,11 +153,11 @@ export class Cards {
       say,
       h("div", "faint keys", {}, t("keys")),
     );
-    element.addEventListener("keydown", (event) => {
-      if (event.altKey && !event.ctrlKey && !event.metaKey && (event.code === "KeyY" || event.code === "KeyN")) {
-        event.preventDefault();
-        answer(event.code === "KeyY" ? "allowOnce" : "deny");
+    takeAnswers(element, (key) => {
+      if (key === "y" || key === "n") {
+        answer(key === "y" ? "allowOnce" : "deny");
       }
+      return key === "y" || key === "n";
     });
     return { element, buttons: all, answer, since: performance.now() };
   }

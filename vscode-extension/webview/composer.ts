@@ -54,6 +54,10 @@ export class Composer {
       this.mentions.follow();
     });
     this.#text.addEventListener("blur", () => this.#keep());
+    // Whatever else is pressed is not the second press.
+    for (const other of ["keydown", "pointerdown"]) {
+      addEventListener(other, (event) => (event instanceof KeyboardEvent && event.key === "Escape" ? undefined : this.#askAgain(false)));
+    }
     addEventListener("pagehide", () => this.#keep());
     addEventListener("resize", () => this.#grow());
   }
@@ -69,6 +73,23 @@ export class Composer {
 
   focus(): void {
     this.#text.focus();
+  }
+
+  /** Stops the running task by the second of two presses of Escape; the first one says so. */
+  escape(): void {
+    if (this.#stop.hidden) {
+      return;
+    }
+    if (this.#stop.classList.contains("again")) {
+      this.post({ type: "stop" });
+    }
+    this.#askAgain(!this.#stop.classList.contains("again"));
+  }
+
+  #askAgain(on: boolean): void {
+    this.#stop.classList.toggle("again", on);
+    this.#name(this.#stop, on ? t("stopAgain") : t("stop"));
+    this.#stop.dataset["words"] = on ? t("stopAgain") : "";
   }
 
   /** Writes an example into the box, for the user to change or send. */
@@ -141,6 +162,9 @@ export class Composer {
     this.#state = state;
     const running = state.phase === "running" || state.phase === "waiting" || state.phase === "retrying";
     this.#stop.hidden = !running;
+    if (!running) {
+      this.#askAgain(false);
+    }
     this.#text.placeholder =
       state.phase === "starting"
         ? t("placeholderWait")

@@ -1,4 +1,5 @@
 import { type EditCard, type FromPage, MAX_TEXT } from "../src/conversation/messages";
+import { takeAnswers } from "./answerKeys";
 import { arm } from "./arming";
 import { button, h, icon } from "./dom";
 import { counts } from "./items";
@@ -69,11 +70,11 @@ export function editCard({ id, question, note, lines, more, added, removed, rev 
     say,
     h("div", "faint keys", {}, t("editKeys")),
   );
-  element.addEventListener("keydown", (event) => {
-    if (event.altKey && !event.ctrlKey && !event.metaKey && (event.code === "KeyY" || event.code === "KeyN")) {
-      event.preventDefault();
-      act(event.code === "KeyY" ? "accept" : "reject");
+  takeAnswers(element, (key) => {
+    if (key === "y" || key === "n") {
+      act(key === "y" ? "accept" : "reject");
     }
+    return key === "y" || key === "n";
   });
   return element;
 }

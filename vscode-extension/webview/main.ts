@@ -9,6 +9,7 @@ import {
   type ViewState,
 } from "../src/conversation/messages";
 import { duration } from "../src/text/duration";
+import { answerCard, answerOf } from "./answerKeys";
 import { CardList } from "./cardList";
 import { Cards } from "./cards";
 import { Composer } from "./composer";
@@ -88,6 +89,24 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
   }
 });
+document.addEventListener("keydown", (event) => {
+  // In a card Escape is for its own box.
+  if (
+    event.key === "Escape" &&
+    !event.defaultPrevented &&
+    !event.isComposing &&
+    !(event.target instanceof Element && event.target.closest(".card") !== null)
+  ) {
+    composer.escape();
+  }
+});
+// The same keys work in the editor and in Cairn's other views, by commands of the extension.
+document.addEventListener("keydown", (event) => {
+  const answer = answerOf(event);
+  if (answer !== undefined && answerCard(below, answer)) {
+    event.preventDefault();
+  }
+});
 // A file that is dropped beside the composer must not be opened as a page.
 for (const kind of ["dragover", "drop"]) {
   document.addEventListener(kind, (event) => event.preventDefault());
@@ -145,6 +164,12 @@ addEventListener("message", ({ data }: MessageEvent<unknown>) => {
     case "focus":
       composer.focus();
       post({ type: "alive" });
+      break;
+    case "show":
+      list.show(data.id);
+      break;
+    case "answer":
+      answerCard(below, data.answer);
       break;
     case "ask":
       post({ type: "alive" });

@@ -1,5 +1,6 @@
 import { type FromPage, MAX_TEXT, type Question } from "../src/conversation/messages";
 import { oneLine, visible } from "../src/text/display";
+import { takeAnswers } from "./answerKeys";
 import { arm } from "./arming";
 import { button, h, icon } from "./dom";
 import { renderMarkdown, wordsOf } from "./markdown";
@@ -45,12 +46,12 @@ export function questionCard({ id, text, options }: Question, post: (message: An
     h("div", "buttons", {}, button(t("answer"), "primary", send), skip),
     choices.length === 0 ? undefined : h("div", "faint keys", {}, t("answerKeys", choices.length)),
   );
-  element.addEventListener("keydown", (event) => {
-    const option = /^[1-9]$/u.test(event.key) ? options[Number(event.key) - 1] : undefined;
-    if (event.altKey && !event.ctrlKey && !event.metaKey && option !== undefined) {
-      event.preventDefault();
+  takeAnswers(element, (key) => {
+    const option = options[Number(key) - 1];
+    if (option !== undefined) {
       say(option);
     }
+    return option !== undefined;
   });
   return element;
 }

@@ -124,8 +124,13 @@ export class ConversationController implements Disposable {
     this.#page?.post({ v: VERSION, type: "reminders", shown });
   }
 
-  /** Puts the focus into the composer; a page that is not there yet gets it when it is. */
-  focus(): void {
+  /** Gives an answer by key to the page, which knows what has been in sight for long enough. */
+  answer(answer: string): void {
+    this.#page?.post({ v: VERSION, type: "answer", answer });
+  }
+
+  /** Puts the focus into the composer, or on a call; a page that is not there yet gets it when it is. */
+  focus(call?: CallPlace): void {
     this.#focus = true;
     this.#flush();
   }

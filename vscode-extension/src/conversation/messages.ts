@@ -243,6 +243,8 @@ export type ToPage = { readonly v: typeof VERSION } & (
   | { readonly type: "sent" }
   /** Asks whether the page is there. */
   | { readonly type: "ask" }
+  /** Answers the first card that has this answer: `y`, `n`, or the digit of a choice. */
+  | { readonly type: "answer"; readonly answer: string }
   | { readonly type: "failed"; readonly text: string; readonly reason: string }
   /** Pasted or dropped content that could not be attached. */
   | { readonly type: "refused"; readonly reason: string }

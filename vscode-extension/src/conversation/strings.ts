@@ -18,6 +18,7 @@ export function pageStrings(): Readonly<Record<string, string>> {
     writeInEditor: l10n.t("Write in an Editor (Ctrl+Shift+Enter)"),
     queueIt: l10n.t("Add to Queue"),
     stop: l10n.t("Stop"),
+    stopAgain: l10n.t("Esc again stops the task"),
     tooLong: l10n.t("The text is too long: at most {0} characters can be sent. Put it into a file, and name the file."),
     notSent: l10n.t("Not sent. {0}"),
     back: l10n.t("Back to the Conversation"),

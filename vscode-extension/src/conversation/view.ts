@@ -108,9 +108,14 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
     return this.#place?.visible === true;
   }
 
-  /** Brings the view into sight, with the focus in its composer. */
-  async focus(): Promise<void> {
-    this.#controller.focus();
+  /** Gives an answer by key to the cards in the view. */
+  answer(answer: string): void {
+    this.#controller.answer(answer);
+  }
+
+  /** Brings the view into sight, with the focus in its composer, or on a call. */
+  async focus(call?: CallPlace): Promise<void> {
+    this.#controller.focus(call);
     await this.#reveal();
   }
 

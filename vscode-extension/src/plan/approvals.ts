@@ -17,6 +17,7 @@ interface Choice extends vscode.QuickPickItem {
 /** The view that asks as well, while the user can see it. */
 interface View {
   readonly visible: boolean;
+  answer(answer: string): void;
   readonly onDidHide: (listener: () => void) => vscode.Disposable;
 }
 
@@ -38,6 +39,8 @@ export class ApprovalPrompt implements vscode.Disposable {
   readonly #previews = new Previews();
   /** The approval that was answered in its notification, which has closed by itself. */
   #notified: string | undefined;
+  /** The approval whose notification shows all of it and is open. */
+  #open: string | undefined;
   /** A notification says that several questions wait. */
   #severalShown = false;
   #picker: { readonly id: string; readonly pick: vscode.QuickPick<Choice> } | undefined;
@@ -47,7 +50,7 @@ export class ApprovalPrompt implements vscode.Disposable {
   constructor(
     private readonly approvals: ApprovalStore,
     transcript: TranscriptStore,
-    view: View,
+    private readonly view: View,
   ) {
     this.#subscriptions = vscode.Disposable.from(
       this.#previews,
@@ -83,6 +86,9 @@ export class ApprovalPrompt implements vscode.Disposable {
         const params = this.#find(id);
         return params === undefined ? undefined : this.#look(params);
       }),
+      vscode.commands.registerCommand("cairn.allow", () => this.#byKey("y", "allowOnce")),
+      vscode.commands.registerCommand("cairn.deny", () => this.#byKey("n", "deny")),
+      vscode.commands.registerCommand("cairn.chooseAnswer", (number: unknown) => view.answer(String(number))),
       this.#command("cairn.approval.allowOnce", { decision: "allowOnce" }),
       this.#command("cairn.approval.allowSession", { decision: "allowSession" }),
       this.#command("cairn.approval.allowWithWords", { decision: "allowOnce", words: true }),
@@ -98,6 +104,20 @@ export class ApprovalPrompt implements vscode.Disposable {
       const params = this.#find(row);
       return params === undefined ? undefined : this.#answer(params.approvalId, answer);
     });
+  }
+
+  /** Answers what is asked in sight: in the conversation view, or else in a notification. The list of answers shows the rest. */
+  async #byKey(key: string, decision: ApprovalDecision): Promise<void> {
+    const [oldest] = this.approvals.waiting;
+    if (this.view.visible) {
+      this.view.answer(key);
+    } else if (oldest === undefined) {
+      await vscode.commands.executeCommand("cairn.showConversation");
+    } else if (oldest.approvalId === this.#open) {
+      await this.#answer(oldest.approvalId, { decision });
+    } else {
+      this.#show(oldest.approvalId, decision);
+    }
   }
 
   dispose(): void {
@@ -123,6 +143,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     const shown = performance.now();
     this.#open = whole && riskLine(params) === "" ? approvalId : undefined;
     const answer = await vscode.window.showWarningMessage(message, ...buttons);
+    this.#open = this.#open === approvalId ? undefined : this.#open;
     if (answer === CHANGE) {
       // Its answers are above it, and wherever the question is.
       await this.#look(params);

@@ -5,10 +5,10 @@ import { openItems } from "../plan/rows";
 import { contextKeys } from "./contextKeys";
 import type { Stores } from "./statusBar";
 
-type Sources = Pick<Stores, "approvals" | "modes" | "plans" | "sessions" | "status">;
+type Sources = Pick<Stores, "approvals" | "modes" | "plans" | "questions" | "reviews" | "sessions" | "status">;
 
 /** Context keys for menus and the palette: the state of the daemon, of the session in view and of its plan. */
-export function sessionContext({ approvals, modes, plans, sessions, status }: Sources): vscode.Disposable {
+export function sessionContext({ approvals, modes, plans, questions, reviews, sessions, status }: Sources): vscode.Disposable {
   const set = contextKeys();
   const update = (): void => {
     const ready = readyPlan(sessions, modes) !== undefined;
@@ -21,6 +21,8 @@ export function sessionContext({ approvals, modes, plans, sessions, status }: So
     set("cairn.planReady", ready);
     set("cairn.planOpen", !ready && plans.plan !== undefined && openItems(plans.plan) > 0);
     set("cairn.approvalWaiting", approvals.waiting.length > 0);
+    set("cairn.asking", approvals.waiting.length > 0 || reviews.waiting.length > 0);
+    set("cairn.choosing", questions.waiting.length > 0);
   };
   update();
   return vscode.Disposable.from(
@@ -30,5 +32,7 @@ export function sessionContext({ approvals, modes, plans, sessions, status }: So
     modes.onDidChange(update),
     approvals.onDidAdd(update),
     approvals.onDidSettle(update),
+    questions.onDidChange(update),
+    reviews.onDidChange(update),
   );
 }

@@ -13,6 +13,7 @@ const state: ViewState = {
   phase: "ended",
   connected: true,
   banners: [],
+  start: { text: "", examples: [], setup: undefined },
   step: undefined,
   mode: { name: "Review", icon: "checklist", title: "" },
   model: "m",
@@ -273,4 +274,21 @@ describe("mentions", () => {
     it.key("Enter");
     expect([it.box.value, it.sent("command")]).toEqual(["", [{ type: "command", name: "cairn.compact" }]]);
   });
+});
+
+it("stops the running task by the second of two presses of Escape, with nothing pressed between", () => {
+  const { composer, sent, key } = open({ phase: "running" });
+  composer.escape();
+  expect(sent("stop")).toEqual([]);
+  expect(document.querySelector(".stop")?.getAttribute("aria-label")).toBe("Esc again stops the task");
+  key("a");
+  composer.escape();
+  expect(sent("stop")).toEqual([]);
+  composer.escape();
+  expect(sent("stop")).toHaveLength(1);
+  composer.escape();
+  composer.update({ ...state, phase: "ended" });
+  composer.escape();
+  composer.escape();
+  expect(sent("stop")).toHaveLength(1);
 });

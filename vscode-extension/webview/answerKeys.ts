@@ -1,0 +1,28 @@
+/** Name of the event by which a card gets an answer by key. */
+const ANSWER = "cairn-answer";
+
+/** The answer of a key with Alt: `y`, `n`, or the digit of a choice; `undefined` for another key. */
+export function answerOf({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): string | undefined {
+  if (!altKey || ctrlKey || metaKey || shiftKey) {
+    return undefined;
+  }
+  const [, answer] = /^(?:Key|Digit)([YN1-9])$/u.exec(code) ?? [];
+  return answer?.toLowerCase();
+}
+
+/** Lets a card take answers by key. `take` is true for an answer that this card has. */
+export function takeAnswers(card: HTMLElement, take: (answer: string) => boolean): void {
+  card.addEventListener(ANSWER, (event) => {
+    if (take((event as CustomEvent<string>).detail)) {
+      event.preventDefault();
+    }
+  });
+}
+
+/** Gives an answer to the card with the focus, or else to the first one that has it. False if no card has it. */
+export function answerCard(cards: HTMLElement, answer: string): boolean {
+  const all = [...cards.querySelectorAll<HTMLElement>(".card")];
+  const focused = all.findIndex((card) => card.contains(document.activeElement));
+  const inOrder = focused === -1 ? all : [...all.splice(focused, 1), ...all];
+  return inOrder.some((card) => !card.dispatchEvent(new CustomEvent(ANSWER, { detail: answer, cancelable: true })));
+}
