@@ -18,6 +18,11 @@ const key = (name) => window.page.keyboard.press(name);
 const items = () => view.locator(".log .item");
 const log = () => view.locator(".log");
 // Text and id find an element at once. A search by role computes the visibility of thousands of elements.
+/** Turns the wheel by far more than what is drawn. */
+async function scrollTo(end) {
+  await log().hover();
+  await window.page.mouse.wheel(0, end === "first" ? -1_000_000 : 1_000_000);
+}
 const earlier = (words) => view.locator("button", { hasText: words });
 const task = (number) => view.locator(`[data-id="user:t-${number}"]`);
 
@@ -92,7 +97,7 @@ scene("a long session", { model: true, conversation: "shown" }, () => {
     for (let pages = 0; pages < 6; pages += 1) {
       const before = await items().count();
       // A reader at the top of what is drawn: earlier turns come above it.
-      await items().first().scrollIntoViewIfNeeded();
+      await scrollTo("first");
       const seen = await inSight();
       await until(async () => (await items().count()) > before, 10 * SECOND, "earlier turns");
       const still = await inSight();
@@ -134,7 +139,7 @@ scene("a long session", { model: true, conversation: "shown" }, () => {
 
   step("scrolling down leads on, the newest messages are one click away, and a message leads to the end", async () => {
     const last = await items().last().getAttribute("data-id");
-    await items().last().scrollIntoViewIfNeeded();
+    await scrollTo("last");
     await until(async () => (await items().last().getAttribute("data-id")) !== last, 20 * SECOND, "later turns");
     await window.screenshot("history-05 later");
     await earlier("Newest messages").click();

@@ -25,6 +25,9 @@ const PAGE = 300;
 /** Distance from the first drawn item, in pixels, at which earlier turns are drawn. */
 const NEAR_START = 200;
 
+/** Keys that scroll up. */
+const UP = new Set(["ArrowUp", "Home", "PageUp", "Tab"]);
+
 /** Distance from the end, in pixels, at which a reader counts as being at the end. */
 const AT_END = 24;
 
@@ -51,6 +54,10 @@ export class List {
   #follows = true;
   /** Scroll position at the last look. */
   #top = 0;
+  /** The list was drawn since the browser last painted: a row that was shorter for a moment moves the rest up. */
+  #isDrawn = false;
+  /** The reader has scrolled up by hand since the list was last at its end. */
+  #isScrolledUp = false;
 
   constructor(
     private readonly port: ItemPort,
@@ -66,7 +73,11 @@ export class List {
       const toEnd = scrollHeight - scrollTop - clientHeight;
       // What grows below moves nothing: only a reader scrolls up.
       if (this.#beyond.later === "none" && toEnd <= AT_END) {
+        this.#isScrolledUp = false;
         this.#setFollows(true);
+      } else if (this.#follows && this.#isDrawn && !this.#isScrolledUp) {
+        this.#keepEnd();
+        return;
       } else if (scrollTop < this.#top) {
         this.#setFollows(false);
         if (scrollTop < NEAR_START) {
@@ -76,6 +87,13 @@ export class List {
         this.ask("later");
       }
       this.#top = scrollTop;
+    });
+    this.element.addEventListener("wheel", ({ deltaY }) => (this.#isScrolledUp ||= deltaY < 0), { passive: true });
+    this.element.addEventListener("touchmove", () => (this.#isScrolledUp = true), { passive: true });
+    this.element.addEventListener("keydown", ({ key, shiftKey }) => (this.#isScrolledUp ||= UP.has(key) || (key === " " && shiftKey)));
+    // The bar has no element of its own.
+    this.element.addEventListener("pointerdown", ({ offsetX, target }) => {
+      this.#isScrolledUp ||= target === this.element && offsetX >= this.element.clientWidth;
     });
     new ResizeObserver(() => this.#keepEnd()).observe(this.#turns);
     new ResizeObserver(() => this.#keepEnd()).observe(below);
@@ -88,6 +106,22 @@ export class List {
   editedSince(id: string): boolean {
     const items = [...this.#turns.querySelectorAll<HTMLElement>(".item")];
     return items.slice(items.findIndex(({ dataset }) => dataset["id"] === id) + 1).some((item) => item.matches(".edit"));
+  }
+
+  /** Leads to an item, and unfolds it. */
+  show(id: string): void {
+    while (!this.#items.has(id) && this.#undrawn.length > 0) {
+      this.#drawEarlier();
+    }
+    const element = this.#items.get(id)?.element;
+    if (element === undefined) {
+      return;
+    }
+    this.#isScrolledUp = true;
+    this.#setFollows(false);
+    element.querySelector<HTMLElement>('.fold[aria-expanded="false"]')?.click();
+    element.scrollIntoView({ block: "center" });
+    stopOf(element).focus({ preventScroll: true });
   }
 
   get empty(): boolean {
@@ -150,6 +184,9 @@ export class List {
       return false;
     }
     this.#rev = rev;
+    this.#isDrawn = true;
+    // Scroll events come before the callbacks of a frame.
+    requestAnimationFrame(() => (this.#isDrawn = false));
     this.#keepFocus(() => this.#patch(patches, append, gone));
     this.#keepEnd();
     return true;

@@ -68,6 +68,39 @@ describe("a long conversation", () => {
     return list.patch({ v: 1, type: "patch", rev, patches: [], append: [], gone: [], ...change });
   };
 
+  it("stays at its end while a row is shorter for a moment, until the reader scrolls up", () => {
+    const sizes = { scrollHeight: 2_000, clientHeight: 500, scrollTop: 1_500 };
+    for (const name of ["scrollHeight", "clientHeight", "scrollTop"] as const) {
+      Object.defineProperty(list.element, name, { get: () => sizes[name], set: (value: number) => (sizes[name] = value) });
+    }
+    const scroll = (top: number) => {
+      sizes.scrollTop = top;
+      list.element.dispatchEvent(new Event("scroll"));
+    };
+    const draw = () => list.patch({ v: 1, type: "patch", rev: (rev += 1), patches: [], append: [], gone: [] });
+    list.reset({ v: 1, type: "reset", rev, turns: turns(1) });
+    draw();
+    sizes.scrollHeight = 2_400;
+    scroll(1_400);
+    expect(sizes.scrollTop).toBe(2_400);
+    list.element.dispatchEvent(new WheelEvent("wheel", { deltaY: -1 }));
+    draw();
+    scroll(1_000);
+    draw();
+    expect(sizes.scrollTop).toBe(1_000);
+    scroll(1_900);
+    draw();
+    expect(sizes.scrollTop).toBe(2_400);
+  });
+
+  it("rests at the start of the page where no conversation has begun", () => {
+    Object.defineProperty(list.element, "scrollHeight", { value: 900, configurable: true });
+    list.toEnd();
+    expect(list.element.scrollTop).toBe(900);
+    list.reset({ v: 1, type: "reset", rev: ++rev, turns: [] });
+    expect(list.element.scrollTop).toBe(0);
+  });
+
   it("draws its end, and earlier turns when asked to", () => {
     expect(ids()).toHaveLength(300);
     expect(ids().at(-1)).toBe("t399.b");
