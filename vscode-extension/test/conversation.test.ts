@@ -418,6 +418,20 @@ describe("the conversation view", () => {
     expect(it.sent("focus")).toHaveLength(1);
   });
 
+  it("leads to a call of the plan, in an earlier part of the conversation as well", async () => {
+    const it = open();
+    it.begin();
+    it.show();
+    await it.say({ type: "ready" });
+    const call = { sessionId: "s", callId: "c" };
+    const tool = { ...call, turnId: "t", rev: 9, name: "bash", title: "Run npm test", state: "done" } as const;
+    it.controller.focus(call);
+    expect(it.sent("show")).toEqual([]);
+    it.transcript.tool(tool);
+    it.controller.focus(call);
+    await vi.waitFor(() => expect(it.sent("show")).toMatchObject([{ id: "tool:s/c" }]));
+  });
+
   it("restores the files from before a message, or before the next task that changed some", async () => {
     const it = open();
     it.begin();

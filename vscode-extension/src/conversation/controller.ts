@@ -3,7 +3,7 @@ import { reasonOf } from "../daemon/agent";
 import type { Attachment } from "../protocol";
 import type { Disposable } from "../stores/emitter";
 import type { Reading } from "../stores/reading";
-import type { TranscriptChange, TranscriptStore } from "../stores/transcript";
+import { type CallPlace, type TranscriptChange, type TranscriptStore, toolKey } from "../stores/transcript";
 import { decideFile, pendingOf } from "./edits";
 import { ApprovalAnswers } from "./approvalAnswers";
 import { Composing, isOfComposer } from "./composing";
@@ -25,6 +25,9 @@ interface Parts extends StateSources {
   readonly memory: ComposerMemory;
 }
 
+/** Pages that are read at most to reach a call. */
+const MOST_PAGES = 20;
+
 /** Conversation of the session in view: sends the page what changed, and does what the page asks for. */
 export class ConversationController implements Disposable {
   readonly #sync = new Sync();
@@ -44,6 +47,8 @@ export class ConversationController implements Disposable {
   #fresh = false;
   #reminders = false;
   #focus = false;
+  /** Item to which the page leads as soon as it has it. */
+  #show = "";
   #state = "";
   #stale = false;
   /** The newest entries were part of what the page was sent. */
@@ -132,7 +137,24 @@ export class ConversationController implements Disposable {
   /** Puts the focus into the composer, or on a call; a page that is not there yet gets it when it is. */
   focus(call?: CallPlace): void {
     this.#focus = true;
+    if (call !== undefined) {
+      void this.#goTo(toolKey(call));
+    }
     this.#flush();
+  }
+
+  /** Leads to a call, which can be in an earlier part of the conversation. */
+  async #goTo(id: string): Promise<void> {
+    const { reading } = this.parts;
+    const session = this.#session;
+    for (let pages = 0; pages < MOST_PAGES && reading.get(id) === undefined && reading.beyond(session).earlier === "more"; pages += 1) {
+      await reading.load(session, "earlier");
+    }
+    const entry = reading.get(id);
+    if (entry?.kind === "tool") {
+      this.#show = entry.parent ?? id;
+      this.#flush();
+    }
   }
 
   /** Begins a new conversation, which has a session from its first message on. A running task gets the text instead. */

@@ -253,6 +253,8 @@ export type ToPage = { readonly v: typeof VERSION } & (
   /** Text that goes where the cursor is. */
   | { readonly type: "insert"; readonly text: string }
   | { readonly type: "focus" }
+  /** Leads to an item. */
+  | { readonly type: "show"; readonly id: string }
 );
 
 /** Commands that a button of the page may run. */

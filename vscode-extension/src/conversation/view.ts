@@ -8,6 +8,7 @@ import { kindOf } from "../daemon/agent";
 import type { Attachment } from "../protocol";
 import { contextKeys } from "../status/contextKeys";
 import { Emitter } from "../stores/emitter";
+import type { CallPlace } from "../stores/transcript";
 import { ConversationController } from "./controller";
 import { pageHtml } from "./html";
 import { MentionFinder, dropped } from "./mentions";
@@ -90,7 +91,12 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
       vscode.window.registerWebviewPanelSerializer(TAB, this),
       vscode.window.onDidChangeActiveTextEditor(() => this.#controller.contextChanged()),
       vscode.window.onDidChangeTextEditorSelection(() => this.#controller.contextChanged()),
-      vscode.commands.registerCommand("cairn.showConversation", () => this.focus()),
+      vscode.commands.registerCommand("cairn.showConversation", (call?: unknown) => this.focus(callOf(call))),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused && this.#needsModel && this.visible) {
+          void this.parts.servers.look();
+        }
+      }),
       vscode.commands.registerCommand("cairn.openInEditor", () => this.#openInEditor()),
       vscode.commands.registerCommand("cairn.showReminders", () => this.#showReminders(true)),
       vscode.commands.registerCommand("cairn.hideReminders", () => this.#showReminders(false)),
@@ -289,4 +295,10 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
       this.#hidden.fire();
     }
   }
+}
+
+/** The call that a row of the plan names; other rows and menus name none. */
+function callOf(argument: unknown): CallPlace | undefined {
+  const { sessionId, callId } = (argument ?? {}) as Record<string, unknown>;
+  return typeof sessionId === "string" && typeof callId === "string" ? { sessionId, callId } : undefined;
 }

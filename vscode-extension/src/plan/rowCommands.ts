@@ -14,8 +14,11 @@ export function commandOf(row: Row): vscode.Command | undefined {
       return { command: "cairn.runPlan", title: l10n.t("Run Plan") };
     case "turn":
     case "answer":
-    case "command":
       return { command: "cairn.showConversation", title: l10n.t("Show Conversation") };
+    case "command": {
+      const call = { sessionId: row.parent.sessionId, callId: row.command.callId };
+      return { command: "cairn.showConversation", title: l10n.t("Show Conversation"), arguments: [call] };
+    }
     case "file":
       return { command: "cairn.openPlanFile", title: l10n.t("Open"), arguments: [row] };
     case "process":

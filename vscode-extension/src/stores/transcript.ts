@@ -396,6 +396,7 @@ function messageKey({ sessionId, itemId }: MessageNotification): string {
   return `message:${sessionId}/${itemId}`;
 }
 
-function toolKey({ sessionId, callId }: Pick<ParentCall, "sessionId" | "callId">): string {
+/** Id of the entry of a call. */
+export function toolKey({ sessionId, callId }: CallPlace): string {
   return `tool:${sessionId}/${callId}`;
 }

@@ -122,6 +122,21 @@ describe("a long conversation", () => {
     expect((document.activeElement as HTMLElement).dataset["id"]).toBe(ids()[at - 1]);
   });
 
+  it("draws the item to which it is led, unfolds it and gives it the focus", () => {
+    const command = { kind: "command", command: "npm test", state: "done", output: "", lines: 0, live: "", note: "" } as const;
+    const call: Item = { ...command, id: "call", exitCode: undefined, elapsedMs: undefined };
+    list.reset({ v: 1, type: "reset", rev: ++rev, turns: [{ turn: "t", items: [call] }, ...turns(400)] });
+    document.body.replaceChildren(list.element);
+    Element.prototype.scrollIntoView = () => {};
+    expect(ids()).not.toContain("call");
+    list.show("call");
+    expect(ids()).toContain("call");
+    expect(document.activeElement?.closest<HTMLElement>(".item")?.dataset["id"]).toBe("call");
+    expect(list.element.querySelector("[data-id=call] .fold")?.getAttribute("aria-expanded")).toBe("true");
+    list.show("of another session");
+    expect(document.activeElement?.closest<HTMLElement>(".item")?.dataset["id"]).toBe("call");
+  });
+
   it("takes news of turns that are not drawn", () => {
     const put = [
       { item: user("t0.b", "changed"), after: "t0.a" },
