@@ -9,7 +9,7 @@ use std::{
     net::{TcpListener, UdpSocket},
     os::unix::net::UnixListener,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -20,7 +20,7 @@ use std::{
 use cairn_protocol::PROTOCOL_VERSION;
 use cairn_tests::{
     editor_double,
-    lsp_client::{Daemon, binary},
+    lsp_client::{self, Daemon, binary},
 };
 use serde_json::{Value, json};
 
@@ -378,3 +378,27 @@ pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
 
 /// Contents that commands may see.
 const SOON: Duration = Duration::from_secs(3);
+
+/// Runs a command in a workspace by `cairn run`, and returns the exit code and the printed texts. The script and
+/// the state are in `folder`; `last` is the step after the command.
+async fn run_alone(
+    way: &str,
+    (folder, workspace): (&Path, &Path),
+    command: &str,
+    last: Value,
+) -> (Option<i32>, String) {
+    let script = folder.join("script.json");
+    let call = json!({ "name": "bash", "arguments": { "command": command } });
+    let steps = json!([{ "calls": [call] }, last]);
+    fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
+    let child = lsp_client::start(|command| {
+        command.args(["run", "Do it", "--yes", "--replay"]).arg(&script);
+        command.arg("--workspace").arg(workspace).env("CAIRN_SANDBOX", way);
+        command.env("CAIRN_STATE_DIR", folder.join("state"));
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+    });
+    let output = tokio::time::timeout(Duration::from_secs(20), child.wait_with_output());
+    let output = output.await.expect("it ends").unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+}

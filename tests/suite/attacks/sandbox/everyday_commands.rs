@@ -1,9 +1,5 @@
 //! Everyday commands that must work in a sandbox.
 
-use std::{fs, process::Stdio};
-
-use cairn_tests::lsp_client::start;
-
 use super::*;
 use crate::attacks::ran;
 
@@ -165,26 +161,12 @@ async fn commands_run_in_a_sandbox_at_the_lowest_priority() {
             continue;
         }
         let folder = tempfile::tempdir_in(visible_folder()).unwrap();
-        let script = folder.path().join("script.json");
-        let call = json!({ "name": "bash", "arguments": { "command": "nice" } });
-        let steps = json!([
-            { "calls": [call] },
-            { "expect": { "lastContains": ["19\n", "exit code 0"] }, "text": "Done." },
-        ]);
-        fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
         // A process gets the priority of the thread that starts it, which ends with this test.
         rustix::process::setpriority_process(None, 19).unwrap();
-        let child = start(|command| {
-            command.args(["run", "Do it", "--yes", "--replay"]).arg(&script);
-            command.arg("--workspace").arg(folder.path()).env("CAIRN_SANDBOX", way);
-            command.env("CAIRN_STATE_DIR", folder.path().join("state"));
-            command.stdin(Stdio::null()).stderr(Stdio::piped());
-        });
-        let output = tokio::time::timeout(Duration::from_secs(20), child.wait_with_output());
-        let output = output.await.expect("it ends").unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        let log = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{way}: {said}{log}");
+        let last =
+            json!({ "expect": { "lastContains": ["19\n", "exit code 0"] }, "text": "Done." });
+        let (code, said) = run_alone(way, (folder.path(), folder.path()), "nice", last).await;
+        assert_eq!(code, Some(0), "{way}: {said}");
         ran(1);
     }
 }

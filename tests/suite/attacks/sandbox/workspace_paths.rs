@@ -3,11 +3,10 @@
 use std::{
     ffi::OsString,
     os::unix::{ffi::OsStringExt, fs::symlink},
-    process::Stdio,
 };
 
 use cairn_protocol::Notice;
-use cairn_tests::{lsp_client::start, model_server::Wire};
+use cairn_tests::model_server::Wire;
 
 use super::*;
 use crate::{
@@ -127,32 +126,20 @@ async fn a_workspace_name_cannot_inject_sandbox_arguments() {
             put(folder.path(), &[("outside", b"one\n")]);
             let work = folder.path().join(OsString::from_vec(name.to_vec()));
             fs::create_dir(&work).unwrap();
-            let script = folder.path().join("script.json");
             let command = "echo evil > ../outside; echo evil > .vscode/x; touch made";
-            let call = json!({ "name": "bash", "arguments": { "command": command } });
-            let steps = json!([{ "calls": [call] }, { "text": "Done." }]);
-            fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
-            let child = start(|command| {
-                command.args(["run", "Do it", "--yes", "--replay"]).arg(&script);
-                command.arg("--workspace").arg(&work).env("CAIRN_SANDBOX", way);
-                command.env("CAIRN_STATE_DIR", folder.path().join("state"));
-                command.stdin(Stdio::null()).stderr(Stdio::piped());
-            });
-            let output = tokio::time::timeout(Duration::from_secs(20), child.wait_with_output());
-            let output = output.await.expect("it ends").unwrap();
-            let said = String::from_utf8_lossy(&output.stdout);
-            let log = String::from_utf8_lossy(&output.stderr);
+            let last = json!({ "text": "Done." });
+            let (_, said) = run_alone(way, (folder.path(), &work), command, last).await;
             let shown = String::from_utf8_lossy(name);
-            if log.contains("No sandbox works here") {
+            if said.contains("No sandbox works here") {
                 skipped(1, format!("no sandbox by {way}"));
                 continue;
             }
             let outside = fs::read_to_string(folder.path().join("outside")).unwrap();
-            assert_eq!(outside, "one\n", "{way}, {shown:?}: {said}{log}");
-            assert!(!work.join(".vscode/x").exists(), "{way}, {shown:?}: {said}{log}");
+            assert_eq!(outside, "one\n", "{way}, {shown:?}: {said}");
+            assert!(!work.join(".vscode/x").exists(), "{way}, {shown:?}: {said}");
             let left: Vec<_> =
                 fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-            assert_eq!(left, ["made"], "{way}, {shown:?}: {said}{log}");
+            assert_eq!(left, ["made"], "{way}, {shown:?}: {said}");
             ran(1);
         }
     }
