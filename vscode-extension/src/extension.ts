@@ -110,7 +110,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const tasks = new TaskRequests(daemon, sessions, modes, transcript);
   const content = context.storageUri && new ContentFolder(vscode.Uri.joinPath(context.storageUri, "drafts"));
   const conversation = new ConversationView(
-    { ...stores, transcript, reading, tasks, memory: new ComposerMemory(context.workspaceState, content) },
+    { ...stores, transcript, reading, tasks, servers: models.servers, memory: new ComposerMemory(context.workspaceState, content) },
     setup,
     vscode.Uri.joinPath(context.extensionUri, "dist", "webview"),
     context.workspaceState,
@@ -184,7 +184,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       providedCodeActionKinds: HunkActions.kinds,
     }),
     vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new ProblemActions(), { providedCodeActionKinds: ProblemActions.kinds }),
-    vscode.commands.registerCommand("cairn.chooseModel", () => models.choose()),
+    vscode.commands.registerCommand("cairn.chooseModel", (address?: unknown) => models.choose(address)),
     vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
     vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelSubagent(daemon, row)),
     vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),
@@ -193,6 +193,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand("cairn.showLog", () => log.show(true)),
     vscode.commands.registerCommand("cairn.restart", () => daemon.restart()),
   );
+
+  void conversation.introduce(context.globalState);
 
   daemon.onNotification(notifications.turn, (turn) => {
     approvals.turn(turn);

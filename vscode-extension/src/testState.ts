@@ -12,7 +12,15 @@ export interface StatePart {
 }
 
 /** The state that the stores hold. */
-export function stateOf({ status, sessions, plans, reviews, approvals, questions, queue }: Omit<StateSources, "reading">): Record<string, StatePart> {
+export function stateOf({
+  status,
+  sessions,
+  plans,
+  reviews,
+  approvals,
+  questions,
+  queue,
+}: Omit<StateSources, "reading" | "servers">): Record<string, StatePart> {
   return {
     link: { changes: [status.onDidChange], read: () => status.link.kind },
     model: { changes: [status.onDidChange], read: () => status.status?.model },

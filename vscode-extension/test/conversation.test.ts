@@ -2,12 +2,14 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { TaskRequests } from "../src/commands/taskRequests";
 import { ConversationController, REPAINT_MS } from "../src/conversation/controller";
+import { LocalServers } from "../src/commands/localServers";
+import type { ModelServer } from "../src/commands/modelServers";
 import { ComposerMemory } from "../src/conversation/memory";
 import type { Mention } from "../src/conversation/mentions";
 import type { FromPage, ToPage } from "../src/conversation/messages";
 import type { Port } from "../src/conversation/port";
 import { firstOf } from "../src/review/checkpoints";
-import type { ApproveParams, Attachment, TurnNotification } from "../src/protocol";
+import type { ApproveParams, Attachment, ServerModelsResult, StatusNotification, TurnNotification } from "../src/protocol";
 import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
@@ -44,6 +46,7 @@ function turn(rev: number, over: Partial<TurnNotification> = {}): TurnNotificati
 function open() {
   const memory = new Map<string, unknown>();
   const transcript = new TranscriptStore();
+  const serverModels = vi.fn<(server: ModelServer) => Promise<ServerModelsResult>>(() => Promise.reject(new Error("no server")));
   const read = vi.fn<ReadPage>(() => Promise.reject(new Error("no page")));
   const memento = { get: (key: string) => memory.get(key), update: (key: string, value: unknown) => memory.set(key, value) };
   const parts = {
@@ -58,6 +61,7 @@ function open() {
     transcript,
     reading: new Reading(transcript, read, (error) => (error as Error).message),
     memory: new ComposerMemory(memento),
+    servers: new LocalServers(serverModels),
   };
   const tasks = {
     say: vi.fn(() => Promise.resolve()),
@@ -93,6 +97,7 @@ function open() {
   return {
     ...parts,
     read,
+    serverModels,
     tasks,
     port,
     controller,
@@ -469,6 +474,60 @@ describe("the conversation view", () => {
     it.sessions.open({ sessionId: "o", tools: [], subagents: [], transcript: [], turn: { sessionId: "o", turnId: "to", rev: 2, phase: ended } });
     await it.pass(0);
     expect(it.sent("state").at(-1)?.state.session).toBe("o");
+  });
+
+  it("offers what can be done in the folder, in the mode and with the open file before it begins", async () => {
+    const it = open();
+    const start = async () => {
+      it.controller.contextChanged();
+      await it.pass(REPAINT_MS);
+      return it.sent("state").at(-1)?.state.start;
+    };
+    it.show();
+    await it.say({ type: "ready" });
+    expect(it.sent("state").at(-1)?.state.start).toEqual({
+      text: "The agent shows its plan as it works. Edits land as proposals; you decide at any time.",
+      examples: ["Explain this project", "Find out why the tests fail, and fix it", "Write tests for the open file"],
+      setup: undefined,
+    });
+    Object.assign(it.port, { context: () => ({}) });
+    expect((await start())?.examples).toEqual(["Explain this project", "Find out why the tests fail, and fix it"]);
+    it.status.setLink({ kind: "running", version: "1" });
+    it.status.restore({
+      rev: 1,
+      banners: [{ kind: "untrusted", text: "", code: "untrusted_workspace" }],
+      model: { provider: "none", name: "" },
+    } as unknown as StatusNotification);
+    expect(await start()).toEqual({
+      text: "Cairn reads this folder and answers questions. Trust the folder to let it work.",
+      examples: ["Explain this project"],
+      setup: { text: expect.any(String) as string, actions: expect.any(Array) as unknown[] },
+    });
+  });
+
+  it("says that there is no model, and offers the servers of this machine that have some", async () => {
+    const it = open();
+    const setup = async () => {
+      it.controller.contextChanged();
+      await it.pass(REPAINT_MS);
+      return it.sent("state").at(-1)?.state.start.setup;
+    };
+    it.show();
+    await it.say({ type: "ready" });
+    expect(await setup()).toBeUndefined();
+    it.status.setLink({ kind: "running", version: "1" });
+    it.status.restore({ rev: 1, banners: [], model: { provider: "none", name: "" } } as unknown as StatusNotification);
+    expect((await setup())?.actions.map(({ label }) => label)).toEqual(["Choose Model…", "Try the Demo"]);
+    it.serverModels.mockImplementation(({ name }) =>
+      Promise.resolve({ reason: name === "Ollama" ? "" : "refused", models: [{ name: "a" }, { name: "b" }] } as ServerModelsResult),
+    );
+    await it.servers.look();
+    const [use, choose] = (await setup())?.actions ?? [];
+    expect([use?.label, choose?.label]).toEqual(["Use Ollama (2 models)", "Choose Model…"]);
+    await it.say({ type: "server", address: use?.server ?? "" });
+    expect(it.port.run).toHaveBeenCalledExactlyOnceWith("cairn.chooseModel", "http://127.0.0.1:11434/v1");
+    it.status.restore({ rev: 2, banners: [], model: { provider: "openai", name: "a" } } as unknown as StatusNotification);
+    expect(await setup()).toBeUndefined();
   });
 
   it("names other sessions that run, wait or have follow-ups, with the way to them", async () => {

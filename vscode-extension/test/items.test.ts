@@ -6,6 +6,7 @@ import type { Item } from "../src/conversation/messages";
 import { Sync } from "../src/conversation/sync";
 import type { CallDecision, TurnNotice } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
+import { timeOfDay } from "../src/text/ago";
 import { call, end, message } from "./entries";
 
 const facts: ItemFacts = {

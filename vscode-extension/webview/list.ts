@@ -71,7 +71,6 @@ export class List {
     this.element.addEventListener("scroll", () => {
       const { scrollTop, scrollHeight, clientHeight } = this.element;
       const toEnd = scrollHeight - scrollTop - clientHeight;
-      // What grows below moves nothing: only a reader scrolls up.
       if (this.#beyond.later === "none" && toEnd <= AT_END) {
         this.#isScrolledUp = false;
         this.#setFollows(true);
@@ -353,7 +352,8 @@ export class List {
 
   #keepEnd(): void {
     if (this.#follows) {
-      this.element.scrollTop = this.element.scrollHeight;
+      // A conversation that has not begun is read from its start.
+      this.element.scrollTop = this.empty ? 0 : this.element.scrollHeight;
       this.#top = this.element.scrollTop;
     }
   }

@@ -42,8 +42,10 @@ const questions = new CardList<Question>((question) => questionCard(question, po
 const decisions = new CardList<EditCard>((card) => editCard(card, post), interrupt, backToComposer);
 const below = h("div", "below", {}, empty, cards.element, decisions.element, questions.element);
 
-const act = ({ command, again, session }: Action): void => {
-  if (command !== undefined) {
+const act = ({ command, again, session, server }: Action): void => {
+  if (server !== undefined) {
+    post({ type: "server", address: server });
+  } else if (command !== undefined) {
     post({ type: "command", name: command });
   } else if (again !== undefined) {
     post({ type: "again", turn: again });
@@ -238,15 +240,21 @@ function drawStrip({ step, phase }: ViewState): void {
   }
 }
 
-function drawEmpty({ phase, session, back, connected }: ViewState): void {
+function drawEmpty({ phase, session, back, connected, start }: ViewState): void {
   empty.hidden = session !== "" || phase === "lost";
-  const examples = ["example1", "example2", "example3"].map((key) => button(t(key), "example", () => composer.write(t(key))));
+  const examples = start.examples.map((text) => button(text, "example", () => composer.write(text)));
   empty.replaceChildren(
     ...(back ? [button(`← ${t("back")}`, "link-button", () => post({ type: "back" }))] : []),
     h("h2", "", {}, t("emptyTitle")),
-    h("p", "faint", {}, t("emptyText")),
+    ...(start.setup === undefined ? [] : [drawSetup(start.setup)]),
+    h("p", "faint", {}, start.text),
     ...(connected ? examples : []),
   );
+}
+
+function drawSetup({ text, actions }: NonNullable<ViewState["start"]["setup"]>): HTMLElement {
+  const buttons = actions.map((action, at) => button(action.label, at === 0 ? "primary" : "secondary", () => act(action)));
+  return h("div", "setup", { role: "group", "aria-label": text }, h("p", "", {}, text), h("div", "buttons", {}, ...buttons));
 }
 
 function drawEdits({ edits: now }: ViewState): void {

@@ -7,6 +7,7 @@ import { messageText } from "../text/messages";
 import { showFailure } from "../status/offer";
 import type { Credentials } from "./credentials";
 import type { ModelCheck } from "./modelCheck";
+import { LocalServers } from "./localServers";
 import { LOCAL, type ModelServer, VENDORS, countOf, factsOf, originOf, plainHost, serverAt, settingsFor } from "./modelServers";
 
 interface Choice extends vscode.QuickPickItem {
@@ -15,15 +16,22 @@ interface Choice extends vscode.QuickPickItem {
 
 /** `Cairn: Choose Model`: from a server, over its key, to one of its models. */
 export class ModelPicker {
+  readonly servers = new LocalServers((server) => this.#ask(server));
+
   constructor(
     private readonly agent: Agent,
     private readonly credentials: Credentials,
     private readonly check: ModelCheck,
   ) {}
 
-  /** Shows the servers. Those on this machine are added as they answer. */
-  async choose(): Promise<void> {
+  /** Shows the servers. Those on this machine are added as they answer. `address`: of the one that is chosen already. */
+  async choose(address?: unknown): Promise<void> {
     try {
+      const chosen = LOCAL.find(({ baseUrl }) => baseUrl === address);
+      if (chosen !== undefined) {
+        await this.#chooseModel(chosen);
+        return;
+      }
       const [models, origins] = await Promise.all([this.agent.request(requests.models, {}), this.credentials.origins()]);
       await this.#chooseServer(models, origins);
     } catch (error) {
@@ -34,9 +42,8 @@ export class ModelPicker {
   async #chooseServer(models: ModelsResult, origins: ReadonlySet<string>): Promise<void> {
     const pick = vscode.window.createQuickPick<Choice>();
     let open = true;
-    let found: readonly Choice[] = [];
     const show = (): void => {
-      pick.items = [...this.#vendors(models, origins), ...this.#here(found), ...this.#others(models)];
+      pick.items = [...this.#vendors(models, origins), ...this.#here(), ...this.#others(models)];
     };
     pick.title = vscode.l10n.t("Model");
     pick.placeholder =
@@ -47,20 +54,15 @@ export class ModelPicker {
     pick.ignoreFocusOut = true;
     pick.busy = true;
     show();
-    const looks = LOCAL.map(async (server) => {
-      const { models: there, reason } = await this.#ask(server);
-      if (open && reason === "") {
-        found = [...found, { label: `$(server) ${server.name}`, description: countOf(there), run: () => this.#chooseModel(server) }];
-        show();
-      }
-    });
-    void Promise.allSettled(looks).then(() => open && (pick.busy = false));
+    const news = this.servers.onDidChange(show);
+    void this.servers.look().then(() => open && (pick.busy = false));
     const chosen = await new Promise<Choice | undefined>((resolve) => {
       pick.onDidAccept(() => resolve(pick.selectedItems[0]));
       pick.onDidHide(() => resolve(undefined));
       pick.show();
     });
     open = false;
+    news.dispose();
     pick.dispose();
     await chosen?.run?.();
   }
@@ -81,7 +83,12 @@ export class ModelPicker {
     return [heading(vscode.l10n.t("Providers")), ...rows];
   }
 
-  #here(found: readonly Choice[]): Choice[] {
+  #here(): Choice[] {
+    const found = this.servers.found.map(({ server, models }): Choice => ({
+      label: `$(server) ${server.name}`,
+      description: countOf(models),
+      run: () => this.#chooseModel(server),
+    }));
     const other: Choice = {
       label: `$(link) ${vscode.l10n.t("Other Server…")}`,
       description: vscode.l10n.t("any server with the API of OpenAI, by its address"),

@@ -87,6 +87,7 @@ export class ConversationController implements Disposable {
       sessions.onDidEndTurn(({ turnId }) => this.#touch(turnId)),
       reviews.onDidChange(() => this.#touch(...this.#turns().keys())),
       status.onDidChange(update),
+      parts.servers.onDidChange(update),
       plans.onDidChange(update),
       approvals.onDidAdd(update),
       approvals.onDidSettle((id) => {
@@ -220,6 +221,9 @@ export class ConversationController implements Disposable {
           void this.parts.reading.load(this.#session, "newest");
         }
         await this.#composing.send(message.text, message.context, message.queue);
+        break;
+      case "server":
+        this.port.run("cairn.chooseModel", message.address);
         break;
       case "again": {
         const turn = sessions.turn;

@@ -97,7 +97,7 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
         } else if (updatesPlan(named(entry))) {
           steps.take(entry).forEach(put);
         } else if (kind === "run" || entry.command !== undefined) {
-          put(commandDraft(entry, facts));
+          put(commandDraft(entry));
         } else if (kind === "task") {
           put(subagentDraft(entry, below.get(entry.id) ?? []));
         } else {
@@ -203,7 +203,7 @@ function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
   };
 }
 
-function commandDraft(entry: Tool, facts: ItemFacts): Draft {
+function commandDraft(entry: Tool): Draft {
   const { id, state, detail, command, live, liveSeq } = entry;
   const { startedAt, endedAt, stats, decision } = entry.facts;
   const note = decision === undefined ? "" : decisionWords(decision);

@@ -132,6 +132,8 @@ export interface Action {
   readonly command?: CommandName;
   readonly again?: string;
   readonly session?: string;
+  /** Address of a model server on this machine. */
+  readonly server?: string;
 }
 
 /** An approval that waits. */
@@ -184,11 +186,18 @@ export interface Banner {
 export interface ViewState {
   /** Session in view; empty for a conversation that has not begun. */
   readonly session: string;
-  /** Name of the session, or the words that its newest turn began with, for the header of the view. */
+  /** Name of the session, or the words that it began with, for the header of the view. */
   readonly title: string;
   readonly phase: "starting" | "empty" | "running" | "waiting" | "retrying" | "ended" | "lost";
   readonly connected: boolean;
   readonly banners: readonly Banner[];
+  /** Words and tasks to choose from for a conversation that has not begun. */
+  readonly start: {
+    readonly text: string;
+    readonly examples: readonly string[];
+    /** Missing model of a task, with the ways to one. */
+    readonly setup: { readonly text: string; readonly actions: readonly Action[] } | undefined;
+  };
   readonly step: { readonly text: string; readonly place: string } | undefined;
   readonly mode: { readonly name: string; readonly icon: string; readonly title: string };
   readonly model: string;
@@ -275,6 +284,7 @@ export const COMMANDS = [
   "cairn.runPlan",
   "cairn.setApiKey",
   "cairn.showLog",
+  "cairn.tryDemo",
   "workbench.trust.manage",
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
@@ -303,6 +313,8 @@ export type FromPage =
   | { readonly type: "writeInEditor"; readonly session: string; readonly text: string }
   | { readonly type: "again"; readonly turn: string }
   | { readonly type: "openSession"; readonly id: string }
+  /** Chooses a model of the server at this address. */
+  | { readonly type: "server"; readonly address: string }
   /** Restores the files from before the message of the user with this id. */
   | { readonly type: "restore"; readonly id: string }
   /** Attaches again what was sent with the message of the user with this id. */
@@ -374,6 +386,10 @@ export function readMessage(value: unknown): FromPage | undefined {
     case "writeInEditor": {
       const { session, text } = fields;
       return isId(session) && isText(text) ? { type, session, text } : undefined;
+    }
+    case "server": {
+      const { address } = fields;
+      return isId(address) ? { type, address } : undefined;
     }
     case "again": {
       const { turn } = fields;

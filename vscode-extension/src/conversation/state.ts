@@ -13,6 +13,8 @@ import { duration } from "../text/duration";
 import { actionsOfEnd, messageText } from "../text/messages";
 import { modeText } from "../text/modes";
 import { chipLabel } from "./attachments";
+import type { LocalServers } from "../commands/localServers";
+import { countOf } from "../commands/modelServers";
 import { approvalCard, editCard } from "./cards";
 import { type Action, type Banner, COMMANDS, type ViewState } from "./messages";
 import { otherSessions } from "./otherSessions";
@@ -20,6 +22,7 @@ import { otherSessions } from "./otherSessions";
 export interface StateSources extends Stores {
   readonly queue: QueueStore;
   readonly reading: Reading;
+  readonly servers: Pick<LocalServers, "found" | "onDidChange" | "look">;
 }
 
 /** Most files whose edits are asked about at once: the next ones follow. */
@@ -41,6 +44,7 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
     phase: phaseOf(sources, session),
     connected: status.link.kind === "running",
     banners: [...bannersOf(sources), ...otherSessions(sources, session), ...(readOnly === "" ? [] : [forkBanner(readOnly)])],
+    start: startOf(sources, mode.explanation, context),
     step: session === undefined ? undefined : stepOf(sources),
     mode: { name: mode.name, icon: mode.icon, title: mode.explanation },
     model: model === undefined ? "" : oneLine(model.replay ? l10n.t("replay") : model.name, 60),
@@ -53,6 +57,43 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
     readOnly,
     back: fresh && sessions.turn !== undefined,
     beyond: reading.beyond(session ?? ""),
+  };
+}
+
+/** Tasks to begin with in this folder, in this mode and with the open file. */
+function startOf(sources: StateSources, mode: string, { activeFile }: TaskContext): ViewState["start"] {
+  const explain = l10n.t("Explain this project");
+  const setup = setupOf(sources);
+  if (sources.status.untrusted) {
+    return { text: l10n.t("Cairn reads this folder and answers questions. Trust the folder to let it work."), examples: [explain], setup };
+  }
+  const tests = activeFile === undefined ? [] : [l10n.t("Write tests for the open file")];
+  return {
+    text: l10n.t("The agent shows its plan as it works. {0}", mode),
+    examples: [explain, l10n.t("Find out why the tests fail, and fix it"), ...tests],
+    setup,
+  };
+}
+
+/** Ways to a model where there is none, those on this machine first. */
+function setupOf({ status, servers }: StateSources): ViewState["start"]["setup"] {
+  if (status.status === undefined || status.hasModel) {
+    return undefined;
+  }
+  const found = servers.found.map(({ server, models }): Action => ({
+    label: l10n.t("Use {0} ({1})", server.name, countOf(models)),
+    server: server.baseUrl ?? "",
+  }));
+  return {
+    text:
+      found.length === 0
+        ? l10n.t("Cairn needs a model: of a provider with your API key, or of a server such as Ollama.")
+        : l10n.t("Cairn needs a model. A server on this machine has some."),
+    actions: [
+      ...found,
+      { label: l10n.t("Choose Model…"), command: "cairn.chooseModel" },
+      { label: l10n.t("Try the Demo"), command: "cairn.tryDemo" },
+    ],
   };
 }
 
@@ -121,9 +162,8 @@ export function endActions({ sessions, modes, plans }: Stores, turnId: string): 
       });
     case "limit":
     case "interrupted":
-      return open ? goOn : [again];
     case "cancelled":
-      return goOn;
+      return open ? goOn : [again];
     case "completed":
     case "needsInput":
       return [];

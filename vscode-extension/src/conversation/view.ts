@@ -24,6 +24,8 @@ type Parts = ConstructorParameters<typeof ConversationController>[0];
 const LOAD_AGAIN_MS = 60_000;
 /** Key under which it is kept that the view was in sight in this workspace. */
 const SEEN = "cairn.conversationSeen";
+/** Key under which it is kept that Cairn was shown after its installation. */
+const INTRODUCED = "cairn.introduced";
 
 /** Context key that is true while the focus is in the page. VS Code's `focusedView` does not tell it of a page. */
 const FOCUSED = "cairn.conversationFocused";
@@ -45,6 +47,8 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
   #filled: vscode.Disposable | undefined;
   readonly #setContext = contextKeys();
   #focused = false;
+  /** The view says that there is no model. */
+  #needsModel = false;
   /** The controller has a page in sight. */
   #shown = false;
   #lastMove: Promise<void> = Promise.resolve();
@@ -60,7 +64,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
   readonly onDidHide = this.#hidden.event;
 
   constructor(
-    parts: Parts,
+    private readonly parts: Parts,
     setup: ModelSetup,
     private readonly folder: vscode.Uri,
     private readonly memory: vscode.Memento,
@@ -82,7 +86,10 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
         }
       },
       now: () => performance.now(),
-      changed: ({ title }) => this.#place?.name(title),
+      changed: ({ title, start }) => {
+        this.#place?.name(title);
+        this.#look(start.setup !== undefined);
+      },
     };
     this.#controller = new ConversationController(parts, port);
     this.#subscriptions = vscode.Disposable.from(
@@ -107,6 +114,24 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
 
   dispose(): void {
     this.#subscriptions.dispose();
+  }
+
+  /** Looks for a server with models while the view says that there is none; also when the user comes back to the window. */
+  #look(needed: boolean): void {
+    if (needed && !this.#needsModel) {
+      void this.parts.servers.look();
+    }
+    this.#needsModel = needed;
+  }
+
+  /** Shows Cairn once after its installation, beside the chat of VS Code. The focus stays where it is. */
+  async introduce(memory: vscode.Memento): Promise<void> {
+    const visibility = vscode.workspace.getConfiguration("workbench.secondarySideBar").get<string>("defaultVisibility");
+    // A user who hides that side bar wants nothing to open it.
+    if (memory.get(INTRODUCED) !== true && visibility !== "hidden") {
+      await memory.update(INTRODUCED, true);
+      await this.#reveal(true);
+    }
   }
 
   /** True while the user can see the conversation. */
