@@ -34,7 +34,7 @@ mod spelling;
 pub mod uri;
 mod walk;
 
-pub use resolve::PathError;
+pub use resolve::{PathError, without_dots};
 pub use root_dir::Done;
 use root_dir::{Kind, RootDir};
 pub use several::OpenFolder;

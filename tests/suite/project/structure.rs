@@ -69,6 +69,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "secrets",
             "store",
             "tools",
+            "workspace",
         ],
     ),
     (

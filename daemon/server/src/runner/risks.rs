@@ -1,6 +1,6 @@
 //! Effects of a command that a question names.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use cairn_core::policy::{
     command::{self, Places, Risk},
@@ -8,14 +8,17 @@ use cairn_core::policy::{
 };
 use cairn_protocol::CommandRisk;
 
-use crate::tools::{Access, ToolContext};
+use crate::{
+    tools::{Access, ToolContext},
+    workspace::without_dots,
+};
 
 /// Effects of the command of a call, in the order in which they are shown. `is_sandboxed`: it runs in a sandbox.
 pub(super) fn of(access: &Access, context: &ToolContext, is_sandboxed: bool) -> Vec<CommandRisk> {
     let Access::Command { command, cwd, needs } = access else { return Vec::new() };
     let settings = &context.sandbox_config.settings;
     let has_network = !is_sandboxed || needs.network || settings.network;
-    let path = |word: &str| normal(&cwd.join(word));
+    let path = |word: &str| without_dots(&cwd.join(word));
     let is_outside = |word: &str| {
         let path = path(word);
         let writable = ["/tmp", "/var/tmp"].iter().map(Path::new);
@@ -40,19 +43,4 @@ pub(super) fn of(access: &Access, context: &ToolContext, is_sandboxed: bool) -> 
         Risk::CannotTell => Some(CommandRisk::CannotTell),
     };
     command::risks(command, &places).into_iter().filter_map(shown).collect()
-}
-
-/// A path without `.` and `..`, by its words alone.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(normal.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                normal.push(component);
-            }
-        }
-    }
-    normal
 }

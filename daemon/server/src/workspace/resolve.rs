@@ -149,17 +149,7 @@ impl Workspace {
     /// that the kernel finds.
     pub fn resolve_without_links(&self, path: &Path) -> Option<WorkspacePath> {
         let found = self.resolve(path.to_str()?).ok()?;
-        let mut plain = PathBuf::new();
-        for component in path.components() {
-            match component {
-                Component::CurDir => {}
-                Component::ParentDir => drop(plain.pop()),
-                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                    plain.push(component);
-                }
-            }
-        }
-        (found.as_path() == plain).then_some(found)
+        (found.as_path() == without_dots(path)).then_some(found)
     }
 
     fn absolute(&self, given: &str) -> Result<PathBuf, PathError> {
@@ -367,4 +357,19 @@ fn queue(ahead: &mut VecDeque<OsString>, path: &Path) {
             Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
         }
     }
+}
+
+/// Removes `.` and `..` from a path as text, without a look at the disk.
+pub fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                plain.push(component);
+            }
+        }
+    }
+    plain
 }
