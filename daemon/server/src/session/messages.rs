@@ -76,21 +76,8 @@ impl Sessions {
             else {
                 continue;
             };
-            let rev = self.services.next_rev();
-            notes.push(MessageNotification {
-                session_id: session.id.clone().into(),
-                turn_id: turn.id.clone().into(),
-                rev,
-                item_id: stream.item_id.clone(),
-                role: stream.role,
-                delta: std::mem::take(&mut stream.delta),
-                text: None,
-                incomplete: false,
-                notice: None,
-                at: Some(stream.at),
-                ended_at: None,
-                attachments: Vec::new(),
-            });
+            let (rev, delta) = (self.services.next_rev(), std::mem::take(&mut stream.delta));
+            notes.push(piece((&session.id, &turn.id), rev, stream, delta));
         }
         for note in notes {
             self.services.notify(Notice::Message(note));
@@ -103,20 +90,8 @@ impl Sessions {
         let session = self.entries.get(session_id)?;
         let (stream, turn) = (session.stream.as_ref()?, session.turn.as_ref()?);
         let published = stream.text.strip_suffix(&stream.delta).filter(|text| !text.is_empty())?;
-        Some(MessageNotification {
-            session_id: session_id.into(),
-            turn_id: turn.id.clone().into(),
-            rev: self.services.next_rev(),
-            item_id: stream.item_id.clone(),
-            role: stream.role,
-            delta: published.to_owned(),
-            text: None,
-            incomplete: false,
-            notice: None,
-            at: Some(stream.at),
-            ended_at: None,
-            attachments: Vec::new(),
-        })
+        let rev = self.services.next_rev();
+        Some(piece((session_id, &turn.id), rev, stream, published.to_owned()))
     }
 
     /// Makes the streaming message one of thinking. The next text begins another.
@@ -254,5 +229,28 @@ impl Sessions {
             ended_at: Some(now),
             attachments,
         }));
+    }
+}
+
+/// A part of a message that streams.
+fn piece(
+    (session, turn): (&SessionId, &TurnId),
+    rev: u32,
+    stream: &Stream,
+    delta: String,
+) -> MessageNotification {
+    MessageNotification {
+        session_id: session.into(),
+        turn_id: turn.into(),
+        rev,
+        item_id: stream.item_id.clone(),
+        role: stream.role,
+        delta,
+        text: None,
+        incomplete: false,
+        notice: None,
+        at: Some(stream.at),
+        ended_at: None,
+        attachments: Vec::new(),
     }
 }
