@@ -80,7 +80,8 @@ function setupOf({ status, servers }: StateSources): ViewState["start"]["setup"]
   if (status.status === undefined || status.hasModel) {
     return undefined;
   }
-  const found = servers.found.map(({ server, models }): Action => ({
+  const withModels = servers.found.filter(({ models }) => models.length > 0);
+  const found = withModels.map(({ server, models }): Action => ({
     label: l10n.t("Use {0} ({1})", server.name, countOf(models)),
     server: server.baseUrl ?? "",
   }));
