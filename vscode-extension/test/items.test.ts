@@ -154,6 +154,8 @@ describe("the items of a turn", () => {
     expect(note({})).toBe(`allowed once ${time}`);
     expect(note({ decision: "deny" })).toBe(`denied ${time}`);
     expect(note({ decision: "allowSession", by: "session" })).toBe(`allowed earlier for this session ${time}`);
+    const facts = { decision: { decision: "allowOnce", by: "answer", at } } as const;
+    expect(items([edit("1", "Makefile", "+1 −1", { facts })])).toMatchObject([{ kind: "edit", note: `allowed once ${time}` }]);
     expect(note({ decision: "allowAlways", by: "rule" })).toBe(`allowed by a rule ${time}`);
   });
 

@@ -145,10 +145,11 @@ function searchWords({ title, matches }: Call): string {
 }
 
 function drawEdit(item: Extract<Item, { kind: "edit" }>, port: ItemPort): HTMLElement {
-  const { verb, path, uri, added, removed, pending, running } = item;
+  const { verb, path, uri, added, removed, pending, running, note } = item;
   const word = running ? t("editing") : t(verb);
   const state = running ? "" : pending > 0 ? t("toDecide") : t("decided");
-  const spoken = `${word} ${visible(path)}, ${t("addedRemoved", added, removed)}${state === "" ? "" : `, ${state}`}`;
+  const facts = [t("addedRemoved", added, removed), state, note].filter((part) => part !== "");
+  const spoken = `${word} ${visible(path)}, ${facts.join(", ")}`;
   const name = visible(path);
   const decide =
     pending === 0
@@ -172,6 +173,7 @@ function drawEdit(item: Extract<Item, { kind: "edit" }>, port: ItemPort): HTMLEl
     h("span", "verb", state === "" ? {} : { title: state }, word),
     uri === undefined ? h("span", "grow", {}, name) : opener(name, () => port.edit("open", item)),
     counts(added, removed),
+    note === "" ? undefined : h("span", "faint", {}, note),
     decide,
   );
   if (uri !== undefined) {

@@ -195,11 +195,13 @@ function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
       : { added: sum(said.map(({ added }) => added)), removed: sum(said.map(({ removed }) => removed)) };
   const running = calls.some(({ state }) => isLive(state));
   const verb = verbOf(first) ?? "edited";
-  const version = `${counts.added} ${counts.removed} ${pending.length} ${running} ${calls.length} ${verb} ${rev}`;
+  const decision = calls.findLast((call) => call.facts.decision !== undefined)?.facts.decision;
+  const note = decision === undefined ? "" : decisionWords(decision);
+  const version = `${counts.added} ${counts.removed} ${pending.length} ${running} ${calls.length} ${verb} ${rev} ${note}`;
   return {
     id,
     version,
-    make: () => ({ id, kind: "edit", verb, path: fileOf(named(first)), uri, turn, rev, ...counts, pending: pending.length, running }),
+    make: () => ({ id, kind: "edit", verb, path: fileOf(named(first)), uri, turn, rev, ...counts, pending: pending.length, running, note }),
   };
 }
 

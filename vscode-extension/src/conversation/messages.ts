@@ -67,6 +67,8 @@ export type Item = Shown &
         /** Revision of the review that the numbers are from. */
         readonly rev: number;
         readonly running: boolean;
+        /** Decision about the newest call that needed one, with its time; empty for none. */
+        readonly note: string;
       }
     | { readonly kind: "call"; readonly call: Call; readonly detail: string }
     | {

@@ -197,6 +197,7 @@ describe("a long conversation", () => {
       turn: "t399",
       rev: 0,
       running: false,
+      note: "",
     };
     patch({ patches: [{ turn: "t399", before: "", put: [{ item: edit, after: "t399.b" }], drop: [] }] });
     expect([list.editedSince("t399.b"), list.editedSince("t398.a"), list.editedSince("e")]).toEqual([true, true, false]);
