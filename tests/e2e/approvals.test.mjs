@@ -15,7 +15,7 @@ const RISKY = "rm -rf build dist ~/other && git push --force";
 scene("a question tells its risk and takes keys where the hands are", { model: true, conversation: "shown" }, () => {
   let request;
 
-  step("a dangerous command looks dangerous, in words too, and no answer is suggested", async () => {
+  step("a dangerous command names its risks, and no answer is suggested", async () => {
     await window.open("src/cart.mjs");
     await (await send("Clean up")).call(bash(RISKY), bash("echo hello"));
     await card(RISKY).getByText("deletes files · rewrites history · leaves the workspace · needs the network: will fail").waitFor();

@@ -18,7 +18,7 @@ const key = (name) => window.page.keyboard.press(name);
 const items = () => view.locator(".log .item");
 const log = () => view.locator(".log");
 // Text and id find an element at once. A search by role computes the visibility of thousands of elements.
-/** Turns the wheel by far more than what is drawn. */
+/** Turns the wheel beyond an end of the drawn items. */
 async function scrollTo(end) {
   await log().hover();
   await window.page.mouse.wheel(0, end === "first" ? -1_000_000 : 1_000_000);

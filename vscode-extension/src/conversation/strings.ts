@@ -91,7 +91,7 @@ export function pageStrings(): Readonly<Record<string, string>> {
     acceptAll: l10n.t("Accept All"),
     rejectAll: l10n.t("Reject All"),
     queue: l10n.t("Queue"),
-    queueHeld: l10n.t("Paused: the last task did not complete. Send one to go on."),
+    queueHeld: l10n.t("Paused: the last task did not complete. Send one to continue."),
     queueSend: l10n.t("Send Now"),
     queueEdit: l10n.t("Edit"),
     queueDrop: l10n.t("Remove"),

@@ -22,7 +22,7 @@ const risks: Readonly<Record<CommandRisk, string>> = {
   leavesWorkspace: l10n.t("leaves the workspace"),
   changesControlFiles: l10n.t("changes files that decide what runs"),
   lacksNetwork: l10n.t("needs the network: will fail"),
-  cannotTell: l10n.t("Cairn can't tell what it does"),
+  cannotTell: l10n.t("hides its effects"),
 };
 
 const decisions: Readonly<Record<ApprovalDecision, string>> = {

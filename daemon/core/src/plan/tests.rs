@@ -648,7 +648,7 @@ fn faults_have_an_index_and_a_field() {
     assert_eq!(fault.kind, FaultKind::SecondInProgress { first: 0 });
 }
 
-/// The ids of the second list, written in the next turn, and what it drops.
+/// Ids of the second list, which the next turn writes, with the items that it drops.
 fn in_next_turn(first: &[&str], second: &[&str]) -> (Vec<String>, Vec<String>) {
     let mut plan = Plan::default();
     let drafts = |lines: &[&str]| lines.iter().map(|line| draft(line)).collect();

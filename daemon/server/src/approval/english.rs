@@ -205,7 +205,7 @@ pub(crate) fn risks(risks: &[CommandRisk]) -> String {
         CommandRisk::LeavesWorkspace => "leaves the workspace",
         CommandRisk::ChangesControlFiles => "changes files that decide what runs",
         CommandRisk::LacksNetwork => "needs the network and will fail without it",
-        CommandRisk::CannotTell => "Cairn can't tell what it does",
+        CommandRisk::CannotTell => "hides its effects",
     };
     match risks {
         [] => String::new(),

@@ -114,7 +114,7 @@ impl Sessions {
         self.publish_queue(session_id);
     }
 
-    /// Tells the clients that the queue goes on after the turn that has just begun.
+    /// Tells the clients that follow-ups start after the turn that has just begun.
     pub(super) fn queue_follows_a_turn(&mut self, session_id: &SessionId) {
         let queue = self.entries.get_mut(session_id).map(|session| &mut session.queue);
         if let Some(queue) = queue.filter(|queue| queue.held) {

@@ -259,7 +259,7 @@ mod tests {
 
     fn of(script: &str) -> String {
         let is_outside = |path: &str| {
-            let is_below = path.starts_with("/work/") || path.starts_with("/tmp");
+            let is_below = path.starts_with("/project/") || path.starts_with("/tmp");
             path.starts_with("..") || path.starts_with('~') || (path.starts_with('/') && !is_below)
         };
         let is_control = |path: &str| path.contains(".git/hooks") || path.contains(".vscode/");
