@@ -221,8 +221,9 @@ impl Sessions {
             let Some(session) = self.entries.get_mut(&id) else { continue };
             let Some(turn) = session.turn.take() else { continue };
             let stream = session.stream.take();
-            if let Some(stream) = stream.filter(|it| it.role == MessageRole::Assistant) {
-                self.write(&id, &Line::Step(sessions::unfinished(&stream.text)));
+            let answer = stream.filter(|stream| stream.role == MessageRole::Assistant);
+            if let Some(record) = answer.and_then(|it| sessions::unfinished(&it.text)) {
+                self.write(&id, &Line::Step(record));
             }
             self.close_tools(&id, &turn.id);
             let Some(session) = self.entries.get(&id) else { continue };

@@ -287,7 +287,7 @@ impl Reading {
     }
 
     fn done(mut self, hold: Hold) -> io::Result<Loaded> {
-        let streamed = (!self.streamed.trim().is_empty()).then(|| unfinished(&self.streamed));
+        let streamed = unfinished(&self.streamed);
         if let Some(record) = &streamed {
             self.transcript.record(record);
             self.memory.add(record.clone());
@@ -319,10 +319,11 @@ impl Reading {
     }
 }
 
-/// Record of an answer whose stream did not end.
-pub fn unfinished(text: &str) -> Record {
-    let blocks = vec![Block::Text(text.trim_end().to_owned())];
-    Record::Item(Item::Assistant(AssistantMessage { blocks }))
+/// Record of an answer whose stream did not end. `None`: it has no text, which no model accepts.
+pub fn unfinished(text: &str) -> Option<Record> {
+    let text = Some(text.trim_end()).filter(|text| !text.is_empty())?;
+    let blocks = vec![Block::Text(text.to_owned())];
+    Some(Record::Item(Item::Assistant(AssistantMessage { blocks })))
 }
 
 /// First words of a task, as the title of a session.

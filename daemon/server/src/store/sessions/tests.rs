@@ -330,3 +330,9 @@ fn the_variants_of_the_stored_enums_have_their_recorded_names() {
         {"kind":"waiting"}"#]]
     .assert_eq(&names.join("\n"));
 }
+
+#[test]
+fn an_answer_without_text_is_no_item() {
+    assert_eq!(unfinished(" \n"), None);
+    assert!(matches!(unfinished("I look \n"), Some(Record::Item(Item::Assistant(_)))));
+}
