@@ -100,7 +100,7 @@ impl TestDaemon {
             told.send(tasks.clone()).ok();
             (client, tasks)
         };
-        tokio::spawn(lsp::serve(input, output, start, async {}));
+        tokio::spawn(lsp::serve(input, output, start, std::future::pending(), async {}));
         let client = LspClient::over(from_daemon, to_daemon);
         let editor = EditorDouble::connect(client, folder.path(), settings.clone()).await;
         let daemon = tasks.await.unwrap();
@@ -149,7 +149,7 @@ impl TestDaemon {
         let program = Some(binary());
         let environment = Environment { state_dir, program, ..Environment::default() };
         let start = |editor| hub::spawn(editor, environment);
-        tokio::spawn(lsp::serve(input, output, start, async {}));
+        tokio::spawn(lsp::serve(input, output, start, std::future::pending(), async {}));
         LspClient::over(from_daemon, to_daemon)
     }
 

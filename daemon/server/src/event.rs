@@ -51,6 +51,8 @@ pub enum ClientEvent {
     Trust(bool),
     Request(Request),
     Standard(StandardRequest),
+    /// A signal asked the daemon to end. The last event.
+    Terminated,
 }
 
 #[derive(Debug, Clone)]

@@ -115,7 +115,7 @@ impl Hub {
             }
             self.components.publish();
         }
-        self.components.sessions.interrupt();
+        self.components.sessions.interrupt(true);
         self.services.shutdown.cancel();
         self.components.sessions.close_journals().await;
         self.components.reviews.close().await;
@@ -145,6 +145,7 @@ impl Hub {
                     self.call(call);
                 }
             }
+            ClientEvent::Terminated => self.components.sessions.interrupt(false),
             ClientEvent::Standard(mut request) => {
                 request.each_user_text(&mut secrets::clean);
                 self.call(Box::new(|components| components.standard(request)));

@@ -41,11 +41,11 @@ use crate::{event::ClientEvent, ports::Editor};
 ///
 /// Calls `start` at once with the editor's port. `start` returns the hub's queue, which receives
 /// every event in wire order, and the tracker of the hub's tasks. The session also ends when the
-/// hub stops.
+/// hub stops, and when `asked_to_end` resolves.
 ///
 /// After the session the hub ends first: it would take every open question and every killed process
 /// for an answer, and continue the turn. Then `farewell` kills the remaining processes, and the
-/// last output is flushed. The three steps share one second.
+/// last output is flushed. The three steps share one time limit.
 ///
 /// The caller must end the process with [`SessionExit::code`], because a blocked read of stdin keeps a
 /// runtime alive.
@@ -53,6 +53,7 @@ pub async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
     start: impl FnOnce(Arc<dyn Editor>) -> (mpsc::UnboundedSender<ClientEvent>, TaskTracker),
+    asked_to_end: impl Future<Output = ()>,
     farewell: impl Future<Output = ()>,
 ) -> SessionExit {
     let handshake = Arc::new(SetOnce::new());
@@ -79,7 +80,12 @@ pub async fn serve(
         () = parent_gone => SessionEnd::ParentGone,
         () = writer.closed() => SessionEnd::OutputClosed,
         () = events.closed() => SessionEnd::HubStopped,
+        () = asked_to_end => SessionEnd::Terminated,
     };
+    if ended == SessionEnd::Terminated {
+        // A hub that stopped has interrupted its turns.
+        let _ = events.send(ClientEvent::Terminated);
+    }
     tracing::info!(?ended, "the session is over");
     let exit = SessionExit { ended, after_shutdown: ingress.is_shut_down() };
 

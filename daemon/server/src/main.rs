@@ -62,16 +62,16 @@ fn serve(runtime: &Runtime) -> ExitCode {
         let _entered = runtime.enter();
         hub::spawn(editor, environment)
     };
-    let farewell = async { exec::kill_all() };
-    let code = runtime.block_on(async {
-        tokio::select! {
-            exit = lsp::serve(tokio::io::stdin(), tokio::io::stdout(), start, farewell) => exit.code(),
-            Ok(()) = signals::asked_to_end(true) => {
-                exec::kill_all();
-                1
-            }
+    let asked_to_end = async {
+        if let Err(error) = signals::asked_to_end(true).await {
+            tracing::warn!("a signal ends the daemon at once: {error}");
+            std::future::pending::<()>().await;
         }
-    });
+    };
+    let farewell = async { exec::kill_all() };
+    let session =
+        lsp::serve(tokio::io::stdin(), tokio::io::stdout(), start, asked_to_end, farewell);
+    let code = runtime.block_on(session).code();
     // Not the runtime's shutdown: it would wait for the pending read of stdin.
     #[expect(clippy::exit, reason = "the only place that may")]
     std::process::exit(code.into());

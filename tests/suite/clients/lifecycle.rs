@@ -342,12 +342,18 @@ async fn the_end_of_the_editor_kills_a_running_command() {
 }
 
 #[tokio::test]
-async fn a_signal_to_the_daemon_kills_a_running_command() {
+async fn a_signal_to_the_daemon_kills_a_running_command_and_its_reason_is_kept() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let (work, _, marker) = BusyDaemon::sleeping(None).await;
+        let state = tempfile::tempdir().unwrap();
+        let configure = |command: &mut Command| {
+            command.env("CAIRN_STATE_DIR", state.path());
+        };
+        let (work, _, marker) = BusyDaemon::sleeping_in(configure, None).await;
         let pid = i32::try_from(work.daemon.id()).ok().and_then(Pid::from_raw).unwrap();
         kill_process(pid, signal).unwrap();
         assert_eq!(work.ends(&marker).await.code(), Some(1), "{signal:?}");
+        let journal = std::fs::read_to_string(fixtures::journals(state.path()).remove(0)).unwrap();
+        assert!(journal.contains("Interrupted: Cairn ended while the agent worked."), "{journal}");
     }
 }
 

@@ -81,7 +81,7 @@ async fn serve(input: DuplexStream, output: DuplexStream) -> (Hub, JoinHandle<Se
         tell.send(editor).ok();
         (events, no_tasks())
     };
-    let serving = tokio::spawn(lsp::serve(input, output, start, async {}));
+    let serving = tokio::spawn(lsp::serve(input, output, start, std::future::pending(), async {}));
     let editor = told.await.expect("serving begins at once");
     (Hub { editor, events: queue }, serving)
 }

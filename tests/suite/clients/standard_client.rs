@@ -67,7 +67,7 @@ impl StandardClient {
         let (output, from_daemon) = duplex(64 * 1024);
         let environment = Environment { program: Some(binary()), ..Environment::default() };
         let start = |editor| hub::spawn(editor, environment);
-        tokio::spawn(lsp::serve(input, output, start, async {}));
+        tokio::spawn(lsp::serve(input, output, start, std::future::pending(), async {}));
         let client = LspClient::over(from_daemon, to_daemon);
         let (documents, refreshed) = Default::default();
         let plain = Self { client, documents, refreshed, folder };

@@ -44,7 +44,7 @@ impl Lazy {
         let environment =
             Environment { program: Some(binary()), state_dir, ..Environment::default() };
         let start = |editor| hub::spawn(editor, environment);
-        tokio::spawn(lsp::serve(input, output, start, async {}));
+        tokio::spawn(lsp::serve(input, output, start, std::future::pending(), async {}));
         let client = LspClient::over(from_daemon, to_daemon);
         let waiting = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::clone(&waiting);

@@ -136,7 +136,7 @@ const texts: { readonly [C in ProblemCode]: (args: ArgsOf<C>) => string | undefi
   output_limit: () => t("The answer was cut at the output limit."),
   turns_restored: (args) => t("Restored to before that task. Files: {files}.", args),
   turns_redone: () => t("The restored files are again as the agent left them."),
-  editor_closed: () => t("Stopped because the window was closed or reloaded. The conversation and plan were kept."),
+  editor_closed: () => t("Stopped because the window was closed or reloaded, or it crashed. The conversation and plan were kept."),
   interrupted: () => t("The daemon ended while the agent worked. Its conversation and plan were kept."),
   runs_elsewhere: () => t("It may be running in the window that has the session open."),
 

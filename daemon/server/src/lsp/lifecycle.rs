@@ -17,10 +17,9 @@ pub(super) use unix::Parent;
 pub(super) use windows::Parent;
 
 /// Time for the whole shutdown. Editors kill the daemon after two seconds.
-const LEAVE: Duration = Duration::from_millis(1000);
-/// Share of the hub, which a slow disk may delay, so that killing processes and flushing keep
-/// theirs.
-const HUB_ENDS: Duration = Duration::from_millis(500);
+const LEAVE: Duration = Duration::from_millis(1400);
+/// Share of the hub, which writes the end of each turn to a disk that may be slow.
+const HUB_ENDS: Duration = Duration::from_millis(1000);
 const PARENT_CHECK: Duration = Duration::from_millis(500);
 
 /// Reason why a session ended.
@@ -34,6 +33,8 @@ pub enum SessionEnd {
     OutputClosed,
     /// The process that `initialize` named is gone.
     ParentGone,
+    /// A signal asked the daemon to end.
+    Terminated,
     /// The hub stopped because of an internal error.
     HubStopped,
     /// No further frame can be found in the input.
@@ -56,6 +57,7 @@ impl SessionExit {
             SessionEnd::ExitRequested
             | SessionEnd::InputClosed
             | SessionEnd::OutputClosed
+            | SessionEnd::Terminated
             | SessionEnd::ParentGone => u8::from(!self.after_shutdown),
         }
     }

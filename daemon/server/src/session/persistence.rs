@@ -215,8 +215,9 @@ impl Sessions {
         started(writer)
     }
 
-    /// Ends the turns that run, because the editor closed the connection. Their text stays.
-    pub(crate) fn interrupt(&mut self) {
+    /// Ends the turns that run, because the editor closed the connection (`closed`) or a signal ends
+    /// the daemon. Their text stays.
+    pub(crate) fn interrupt(&mut self, closed: bool) {
         for id in self.order.clone() {
             let Some(session) = self.entries.get_mut(&id) else { continue };
             let Some(turn) = session.turn.take() else { continue };
@@ -230,10 +231,10 @@ impl Sessions {
             let line = EndedLine {
                 turn_id: turn.id,
                 reason: StoredEnd::Interrupted,
-                summary: CLOSED.to_owned(),
+                summary: if closed { CLOSED } else { INTERRUPTED }.to_owned(),
                 open_items: open_items(&session.machine),
                 unchecked_edits: false,
-                closed: true,
+                closed,
                 usage: usage(session.machine.usage()).into(),
                 spent: spent(session).map(Into::into),
             };
@@ -337,8 +338,7 @@ const ELSEWHERE: &str = "It may be at work in the window that has it.";
 const INTERRUPTED: &str =
     "Interrupted: Cairn ended while the agent worked. Its conversation and plan were kept.";
 
-const CLOSED: &str =
-    "Interrupted: the editor was closed or reloaded. Its conversation and plan were kept.";
+const CLOSED: &str = "Interrupted: the window was closed or reloaded, or it crashed. Its conversation and plan were kept.";
 
 /// A call that is being cancelled may have one, too.
 async fn close_all(journals: &[Arc<Writer>]) {

@@ -289,8 +289,13 @@ async fn exit_takes_at_most_two_seconds() {
     // The hub does not end, nobody reads the output, and the children do not die.
     let (output, _from_server) = duplex(16);
     let (events, _queue) = mpsc::unbounded_channel();
-    let serving =
-        lsp::serve(input, output, |_| (events, TaskTracker::new()), std::future::pending());
+    let serving = lsp::serve(
+        input,
+        output,
+        |_| (events, TaskTracker::new()),
+        std::future::pending(),
+        std::future::pending(),
+    );
     to_server.write_all(&frame(r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#)).await.unwrap();
     to_server.write_all(&frame(r#"{"jsonrpc":"2.0","method":"exit"}"#)).await.unwrap();
     let before = tokio::time::Instant::now();
@@ -315,7 +320,7 @@ async fn the_hub_ends_before_child_processes_are_killed() {
     });
     hub.close();
     let farewell = async { order.lock().unwrap().push("its children") };
-    let serving = lsp::serve(input, output, |_| (events, hub), farewell);
+    let serving = lsp::serve(input, output, |_| (events, hub), std::future::pending(), farewell);
     to_server.write_all(&frame(r#"{"jsonrpc":"2.0","method":"exit"}"#)).await.unwrap();
     serving.await;
     assert_eq!(*order.lock().unwrap(), ["the hub", "its children"]);

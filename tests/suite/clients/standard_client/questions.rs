@@ -66,7 +66,7 @@ async fn vim_lsp_can_allow_a_call() {
     std::fs::write(&script, json!({ "cairnReplay": 1, "steps": steps }).to_string()).unwrap();
     let environment = Environment::default();
     let start = |editor| hub::spawn(editor, environment);
-    tokio::spawn(lsp::serve(input, output, start, async {}));
+    tokio::spawn(lsp::serve(input, output, start, std::future::pending(), async {}));
     let client = LspClient::over(from_daemon, to_daemon);
     client
         .initialize(json!({
