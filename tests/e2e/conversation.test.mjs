@@ -141,10 +141,12 @@ scene("a task in the conversation", { model: true, conversation: "shown" }, () =
     await window.composer().fill("Only to the cent");
     await key("Enter");
     await draft("");
+    await window.article("Only to the cent").filter({ hasText: "not read yet" }).waitFor();
+    await window.screenshot("31 words not read");
     await request.call({ name: "read_file", arguments: { path: "src/pricing.mjs" } }, { name: "grep", arguments: { pattern: "price" } });
     request = await model.next();
     await window.article(/Read 1 file, searched price \(\d+\)/u).waitFor();
-    await window.article("Only to the cent").waitFor();
+    await view.locator("[role=article]:has-text('Read 1 file') ~ [role=article]:has-text('Only to the cent')", { hasText: /read \d/u }).waitFor();
     await window.screenshot("32 conversation running");
     await button("Remove", view.locator(".queued")).click();
     await view.locator(".queued").waitFor({ state: "hidden" });

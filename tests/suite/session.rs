@@ -9,4 +9,5 @@ mod session_list;
 mod sessions;
 mod soak;
 mod state_formats;
+mod steering;
 mod transcript_pages;

@@ -588,6 +588,11 @@ at?: number,
  */
 endedAt?: number, 
 /**
+ * Words for a running task that its model has not read. The same message without it follows, with the time of
+ * reading as `endedAt`; a turn that ends before keeps them for the next one. Since 1.4.
+ */
+unread?: boolean, 
+/**
  * Content sent with the text, without `text` and `data`. Since 1.1.
  */
 attachments?: Array<Attachment>, };

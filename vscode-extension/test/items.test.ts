@@ -29,6 +29,15 @@ describe("the items of a turn", () => {
     expect(kinds([message("1", "user", "Continue the plan.")])).toEqual(["user"]);
   });
 
+  it("say whether the agent has read words for a running task", () => {
+    const words = (unread: boolean | undefined): Entry => message("2", "user", "Quick", unread === undefined ? {} : { unread, endedAt: 60_000 });
+    const state = (...turn: Entry[]): unknown => items(turn).map((item) => (item.kind === "user" ? item.state : item.kind));
+    expect(state(words(undefined))).toEqual([""]);
+    expect(state(words(true))).toEqual(["not read yet"]);
+    expect(state(words(true), end("3", "cancelled"))).toEqual(["not read; goes with the next message", "end"]);
+    expect(state(words(false))).toEqual([`read ${timeOfDay(60_000)}`]);
+  });
+
   it("fold thinking and calls that only look into one row", () => {
     const turn = [
       message("1", "user", "Rename it"),

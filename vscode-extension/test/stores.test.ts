@@ -479,6 +479,19 @@ describe("the transcript store", () => {
     expect(texts(store)).toEqual(["user task of t1", "assistant All done.", "end "]);
   });
 
+  it("moves words for a running task to where they were read", () => {
+    const store = new TranscriptStore();
+    store.turn(started(1));
+    store.message(message(2, { itemId: "s1", role: "user", text: "task of t1", unread: true }));
+    store.tool(tool(3, { state: "done" }));
+    const before = texts(store);
+    expect(before.slice(0, 2)).toEqual(["user task of t1", "user task of t1"]);
+    store.message(message(4, { itemId: "s1", role: "user", text: "task of t1", endedAt: 5 }));
+    expect(texts(store)).toEqual([before[0], before[2], before[1]]);
+    expect(store.turnsOf("s").get("t1")).toEqual(store.entries);
+    expect(store.entries.at(-1)).toMatchObject({ unread: false, endedAt: 5 });
+  });
+
   it("keeps a summary that was not shown before", () => {
     const store = new TranscriptStore();
     store.turn(ended(1, "t1", "s", "The model is not reachable."));

@@ -51,7 +51,9 @@ export function drawItem(item: Item, port: ItemPort, open: boolean): Drawn {
         { icon: "edit", words: t("resend"), className: "resend", keys: "Enter", run: () => port.resend(item) },
         ...(item.text === "" ? [] : [copyAction(item.id, t("copyMessage"), port)]),
       ];
-      const element = article("user", title === undefined ? t("you") : `${t("you")}, ${title}`, drawSent(item), bubble);
+      const spoken = [t("you"), title ?? "", item.state].filter((part) => part !== "").join(", ");
+      const state = item.state === "" ? undefined : h("div", "faint", {}, item.state);
+      const element = article("user", spoken, drawSent(item), bubble, state);
       return { element: withActions(element, element, actions) };
     }
     case "text":

@@ -311,17 +311,10 @@ impl Session {
         if turn.steers.is_empty() {
             return false;
         }
-        let steers = std::mem::take(&mut turn.steers);
-        let texts: Vec<&str> = steers.iter().map(|steering| steering.text.as_str()).collect();
-        let text = texts.join("\n\n");
-        let attached: Vec<Attached> =
-            steers.into_iter().flat_map(|steering| steering.attached).collect();
-        let mut notes = Vec::new();
+        let mut notes: Vec<Note> = turn.steers.drain(..).map(Note::from).collect();
         self.take_notices(&mut notes);
-        effects.push(Effect::NoteAdded(Note::new(NoteKind::Steer, text.clone())));
         effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
-        let text = marks::escape(&text).into_owned();
-        self.conversation.push(Item::User(UserMessage { text, notes, attached }));
+        self.conversation.push(Item::User(UserMessage { notes, ..UserMessage::default() }));
         true
     }
 

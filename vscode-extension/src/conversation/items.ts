@@ -59,6 +59,7 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
   const below = callsBelow(entries);
   const edits = editsByFile(entries);
   const steps = new StepChanges();
+  const isOver = entries.some(({ kind }) => kind === "end");
   let work: (Message | Tool)[] = [];
   const closeWork = (): void => {
     if (work.length > 0) {
@@ -79,7 +80,7 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
         if (entry.role === "thinking") {
           work.push(entry);
         } else {
-          put(messageDraft(entry, drafts.length === 0));
+          put(messageDraft(entry, drafts.length === 0, isOver));
         }
         break;
       case "tool": {
@@ -144,16 +145,22 @@ export function textVersion(length: number, ended: boolean, incomplete: boolean)
   return `${length} ${ended} ${incomplete}`;
 }
 
-function messageDraft(entry: Message, first: boolean): Draft {
+function messageDraft(entry: Message, first: boolean, isOver: boolean): Draft {
   const { id, role, ended, incomplete } = entry;
   const text = messageText(entry.notice) ?? entry.text;
   const version = messageVersion(entry);
   switch (role) {
-    case "user":
+    case "user": {
       if (wordsOfOwn(text) !== undefined) {
         return { id, version, make: () => ({ id, kind: "notice", text: wordsOfOwn(text) ?? text, reminder: false }) };
       }
-      return { id, version, make: () => ({ id, kind: "user", ...sentWith(text, entry.attachments ?? []), first, time: timeOfDay(entry.at) }) };
+      const state = stateOfWords(entry, isOver);
+      return {
+        id,
+        version: `${version} ${state}`,
+        make: () => ({ id, kind: "user", ...sentWith(text, entry.attachments ?? []), first, time: timeOfDay(entry.at), state }),
+      };
+    }
     case "assistant":
     case "thinking":
       return { id, version, make: () => ({ id, kind: "text", text: entry.text, streaming: !ended && !incomplete, cut: incomplete }) };
@@ -161,6 +168,17 @@ function messageDraft(entry: Message, first: boolean): Draft {
     case "notice":
       return { id, version, make: () => ({ id, kind: "notice", text, reminder: role === "reminder" }) };
   }
+}
+
+/** State of words for a running task; empty for other words. */
+function stateOfWords({ unread, endedAt }: Message, isOver: boolean): string {
+  if (unread === undefined) {
+    return "";
+  }
+  if (!unread) {
+    return l10n.t("read {0}", timeOfDay(endedAt));
+  }
+  return isOver ? l10n.t("not read; goes with the next message") : l10n.t("not read yet");
 }
 
 function workDraft(entries: readonly (Message | Tool)[]): Draft {

@@ -43,6 +43,8 @@ export type Item = Shown &
         readonly text: string;
         readonly first: boolean;
         readonly time: string;
+        /** State of words that were sent to a running task; empty for others. */
+        readonly state: string;
         readonly attachments: readonly SentChip[];
       }
     | { readonly kind: "text"; readonly text: string; readonly streaming: boolean; readonly cut: boolean }

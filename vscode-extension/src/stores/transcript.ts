@@ -41,6 +41,8 @@ export type Entry = Place &
         /** Times in milliseconds since 1970, if they are known. */
         readonly at?: number | undefined;
         endedAt?: number | undefined;
+        /** Words for a running task that its model has not read; `false`: it has. */
+        unread?: boolean;
         /** Sent with a message of the user. */
         readonly attachments?: readonly Attachment[] | undefined;
       }
@@ -167,10 +169,14 @@ export class TranscriptStore {
       last.incomplete = next.incomplete;
       last.ended = ended;
       last.endedAt = next.endedAt;
+      if (last.unread === true && next.unread !== true) {
+        last.unread = false;
+        this.#moveToEnd(last);
+      }
       this.#changed.fire(ended || next.incomplete ? { place } : { place, grown: { id, delta: next.delta } });
       return;
     }
-    if (next.role !== "user" || !this.#isFirstOfTurn(next)) {
+    if (next.role !== "user" || next.unread === true || !this.#isFirstOfTurn(next)) {
       const text = next.text ?? next.delta;
       this.#put({
         ...place,
@@ -184,6 +190,7 @@ export class TranscriptStore {
         attachments: next.attachments,
         at: next.at,
         endedAt: next.endedAt,
+        ...(next.unread !== undefined && { unread: next.unread }),
       });
     }
     this.#changed.fire({ place });
@@ -335,6 +342,15 @@ export class TranscriptStore {
       }
       this.#forget(oldest);
     }
+  }
+
+  /** Words for a running task stand where they were read. */
+  #moveToEnd(entry: Entry): void {
+    this.#entries.delete(entry.id);
+    this.#entries.set(entry.id, entry);
+    const turns = this.#turns.get(entry.session);
+    const others = turns?.get(entry.turn)?.filter((other) => other !== entry) ?? [];
+    turns?.set(entry.turn, [...others, entry]);
   }
 
   #forget({ id, session, turn }: Entry): void {

@@ -83,7 +83,7 @@ beforeEach(() => {
 
 describe("a message that is edited and sent again", () => {
   const message = (text: string, attachments: readonly SentChip[] = []) =>
-    ({ id: "user:1", kind: "user", text, first: true, time: "", attachments }) as const;
+    ({ id: "user:1", kind: "user", text, first: true, time: "", state: "", attachments }) as const;
   const chip: SentChip = { icon: "file-media", label: "shot.png", target: "" };
   const note = () => document.querySelector(".resend-note:not([hidden])");
 

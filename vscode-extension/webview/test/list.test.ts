@@ -30,7 +30,7 @@ beforeAll(() => {
 
 type Patch = Extract<ToPage, { type: "patch" }>;
 
-const user = (id: string, text = id): Item => ({ id, kind: "user", text, first: true, time: "", attachments: [] });
+const user = (id: string, text = id): Item => ({ id, kind: "user", text, first: true, time: "", state: "", attachments: [] });
 const turns = (count: number) => Array.from({ length: count }, (_, n) => ({ turn: `t${n}`, items: [user(`t${n}.a`), user(`t${n}.b`)] }));
 
 describe("a long conversation", () => {

@@ -51,6 +51,13 @@ pub struct Memo {
     cost: Cost,
 }
 
+impl Memo {
+    /// Returns the messages of the user that the running turn has not read.
+    pub fn unread(&self) -> impl ExactSizeIterator<Item = Note> {
+        self.steers.iter().cloned().map(Note::from)
+    }
+}
+
 /// Records read back, in order.
 #[derive(Debug, Default)]
 pub struct RestoredSession {

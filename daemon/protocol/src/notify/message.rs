@@ -36,6 +36,11 @@ pub struct MessageNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub ended_at: Option<u64>,
+    /// Words for a running task that its model has not read. The same message without it follows, with the time of
+    /// reading as `endedAt`; a turn that ends before keeps them for the next one. Since 1.4.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
+    pub unread: bool,
     /// Content sent with the text, without `text` and `data`. Since 1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Attachment>>")]

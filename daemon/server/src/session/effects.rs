@@ -268,6 +268,8 @@ impl Sessions {
         reviews: &mut Reviews,
     ) {
         let Some(session) = self.entries.get_mut(session_id) else { return };
+        // The machine keeps them for the next turn.
+        session.unread.clear();
         // A turn without a todo call still adds work to the plan's items.
         let in_progress = |item: &PlanItem| item.status == ItemStatus::InProgress;
         session.plan_stale |=

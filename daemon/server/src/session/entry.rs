@@ -16,8 +16,9 @@ use cairn_core::{
     turn::{End, Input, Session},
 };
 use cairn_protocol::{
-    FollowUp, MessageRole, PlanNotification, ReadOnly, RequestProblem, ReviewMode, ToolKind,
-    ToolNotification, ToolState, TranscriptEntry, TurnNotification, TurnPhase,
+    FollowUp, MessageNotification, MessageRole, PlanNotification, ReadOnly, RequestProblem,
+    ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry, TurnNotification,
+    TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -65,6 +66,8 @@ pub(super) struct SessionEntry {
     pub(super) queue: Queue,
     pub(super) stream: Option<Stream>,
     pub(super) messages: u32,
+    /// Words for the running task that its model has not read.
+    pub(super) unread: Vec<MessageNotification>,
     /// `None`: the session is not stored.
     pub(super) journal: Option<Arc<Writer>>,
     /// Conversation of earlier processes, for clients that request it.
@@ -131,6 +134,7 @@ impl SessionEntry {
             queue: Queue::default(),
             stream: None,
             messages: 0,
+            unread: Vec::new(),
             journal: None,
             read_only: None,
             before: Vec::new(),

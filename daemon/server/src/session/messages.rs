@@ -84,14 +84,19 @@ impl Sessions {
         }
     }
 
-    /// Returns the streaming message up to its last notification, for a client that opens the session. It is
-    /// in no journal yet.
-    pub(super) fn unfinished_message(&self, session_id: &SessionId) -> Option<MessageNotification> {
-        let session = self.entries.get(session_id)?;
-        let (stream, turn) = (session.stream.as_ref()?, session.turn.as_ref()?);
-        let published = stream.text.strip_suffix(&stream.delta).filter(|text| !text.is_empty())?;
-        let rev = self.services.next_rev();
-        Some(piece((session_id, &turn.id), rev, stream, published.to_owned()))
+    /// Returns the messages that the journal does not have, for a client that opens the session: the streaming
+    /// one up to its last notification, and the words that the model has not read.
+    pub(super) fn unwritten_messages(&self, session_id: &SessionId) -> Vec<MessageNotification> {
+        let Some(session) = self.entries.get(session_id) else { return Vec::new() };
+        let mut messages = session.unread.clone();
+        if let (Some(stream), Some(turn)) = (&session.stream, &session.turn)
+            && let Some(published) = stream.text.strip_suffix(&stream.delta)
+            && !published.is_empty()
+        {
+            let rev = self.services.next_rev();
+            messages.push(piece((session_id, &turn.id), rev, stream, published.to_owned()));
+        }
+        messages
     }
 
     /// Makes the streaming message one of thinking. The next text begins another.
@@ -134,6 +139,7 @@ impl Sessions {
             notice: None,
             at: Some(stream.at),
             ended_at: Some(clock::now_ms()),
+            unread: false,
             attachments: Vec::new(),
         }));
     }
@@ -144,7 +150,17 @@ impl Sessions {
                 self.message(session_id, turn_id, MessageRole::Reminder, note.text);
             }
             // The text of the user was published when it arrived.
-            NoteKind::Steer => {}
+            NoteKind::Steer => self.was_read(session_id),
+        }
+    }
+
+    /// Publishes the words that the user sent to the running task as read. The model reads all at once.
+    fn was_read(&mut self, session_id: &SessionId) {
+        let session = self.entries.get_mut(session_id);
+        for note in session.map(|session| std::mem::take(&mut session.unread)).unwrap_or_default() {
+            let (rev, ended_at) = (self.services.next_rev(), Some(clock::now_ms()));
+            let read = MessageNotification { rev, ended_at, unread: false, ..note };
+            self.services.notify(Notice::Message(read));
         }
     }
 
@@ -191,6 +207,25 @@ impl Sessions {
         self.show_message(session_id, turn_id, says, text, Vec::new());
     }
 
+    /// Publishes words for the running task.
+    pub(super) fn steering(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        text: String,
+        attached: &[Attached],
+    ) {
+        let (says, attachments) = ((MessageRole::User, None), stored::attachments(attached));
+        let whole = self.whole_message(session_id, turn_id, says, text, attachments);
+        if let (Some(whole), Some(session)) = (whole, self.entries.get_mut(session_id)) {
+            // Not a number of the journal, which counts the message when it is read.
+            let item_id = format!("s{}", session.messages);
+            let note = MessageNotification { item_id, ended_at: None, unread: true, ..whole };
+            session.unread.push(note.clone());
+            self.services.notify(Notice::Message(note));
+        }
+    }
+
     /// Publishes a message of the user.
     pub(super) fn user_message(
         &mut self,
@@ -207,15 +242,29 @@ impl Sessions {
         &mut self,
         session_id: &SessionId,
         turn_id: &TurnId,
-        (role, notice): (MessageRole, Option<TurnNotice>),
+        says: (MessageRole, Option<TurnNotice>),
         text: String,
         attachments: Vec<Attachment>,
     ) {
+        if let Some(note) = self.whole_message(session_id, turn_id, says, text, attachments) {
+            self.services.notify(Notice::Message(note));
+        }
+    }
+
+    /// Returns a message that is complete. `None` for an unknown session.
+    fn whole_message(
+        &mut self,
+        session_id: &SessionId,
+        turn_id: &TurnId,
+        (role, notice): (MessageRole, Option<TurnNotice>),
+        text: String,
+        attachments: Vec<Attachment>,
+    ) -> Option<MessageNotification> {
         let rev = self.services.next_rev();
-        let Some(session) = self.entries.get_mut(session_id) else { return };
+        let session = self.entries.get_mut(session_id)?;
         session.messages += 1;
         let (item_id, now) = (format!("m{}", session.messages), clock::now_ms());
-        self.services.notify(Notice::Message(MessageNotification {
+        Some(MessageNotification {
             session_id: session_id.into(),
             turn_id: turn_id.into(),
             rev,
@@ -227,8 +276,9 @@ impl Sessions {
             notice,
             at: Some(now),
             ended_at: Some(now),
+            unread: false,
             attachments,
-        }));
+        })
     }
 }
 
@@ -251,6 +301,7 @@ fn piece(
         notice: None,
         at: Some(stream.at),
         ended_at: None,
+        unread: false,
         attachments: Vec::new(),
     }
 }

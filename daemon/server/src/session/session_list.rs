@@ -329,10 +329,10 @@ impl Sessions {
         };
         self.bring_into_view(&id);
         self.let_old_ones_go();
-        let unfinished = self.unfinished_message(&id);
+        let unwritten = self.unwritten_messages(&id);
         let session = self.snapshot_of(&id).ok_or_else(unknown).map(|session| {
             let (mut transcript, earlier) = stored::transcript(page);
-            transcript.extend(unfinished.map(TranscriptEntry::Message));
+            transcript.extend(unwritten.into_iter().map(TranscriptEntry::Message));
             Box::new(SessionSnapshot { transcript, earlier, ..session })
         });
         reply.send(session.map(|session| OpenSessionResult::Opened { session }));

@@ -22,11 +22,11 @@ use crate::store::{
     export,
     session_list::{ListPage, ListedSession},
     sessions::{
-        Digest, EndedLine, EndedPlan, Page, PageEntry, ReadOnlyCause, Speaker, StoredAnswer,
-        StoredAttachment, StoredAttachmentKind, StoredCall, StoredCallDecision, StoredCallState,
-        StoredCommand, StoredDecider, StoredEnd, StoredFileLink, StoredItem, StoredKind,
-        StoredMode, StoredPanel, StoredParent, StoredPhase, StoredPlan, StoredSpent, StoredStats,
-        StoredStatus, StoredSubagent, StoredTarget, StoredUsage,
+        Digest, EndedLine, EndedPlan, Page, PageEntry, PageMessage, ReadOnlyCause, Speaker,
+        StoredAnswer, StoredAttachment, StoredAttachmentKind, StoredCall, StoredCallDecision,
+        StoredCallState, StoredCommand, StoredDecider, StoredEnd, StoredFileLink, StoredItem,
+        StoredKind, StoredMode, StoredPanel, StoredParent, StoredPhase, StoredPlan, StoredSpent,
+        StoredStats, StoredStatus, StoredSubagent, StoredTarget, StoredUsage,
     },
 };
 
@@ -289,7 +289,9 @@ fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
             turn(turn_id, rev, TurnPhase::Started { text: task, attachments })
         }
         PageEntry::Ended { rev, end } => turn(end.turn_id.clone(), rev, end.into()),
-        PageEntry::Message { turn_id, rev, number, speaker, text, attachments, notice } => {
+        PageEntry::Message(message) => {
+            let PageMessage { turn_id, rev, number, speaker, text, .. } = message;
+            let PageMessage { attachments, notice, unread, .. } = message;
             let at = notice.as_ref().map(|(at, _)| *at);
             TranscriptEntry::Message(MessageNotification {
                 session_id,
@@ -308,6 +310,7 @@ fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
                 notice: code(notice.map(|(_, notice)| notice)),
                 at,
                 ended_at: at,
+                unread,
                 attachments: all(attachments),
             })
         }

@@ -283,7 +283,7 @@ impl Sessions {
             ));
         }
         let turn_id = TurnId::from(params.expected_turn_id);
-        self.user_message(&session_id, &turn_id, params.text.clone(), &attached);
+        self.steering(&session_id, &turn_id, params.text.clone(), &attached);
         self.turn_input(&session_id, &turn_id, Input::Steer { text: params.text, attached });
         Ok(SteerResult { queued: true })
     }

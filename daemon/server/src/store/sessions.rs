@@ -31,7 +31,7 @@ pub use self::{
         StoredPanel, StoredPhase, StoredPlan, StoredSpent, StoredStatus, StoredSubagent,
         StoredUsage, SubagentStep, TurnLine, VERSION,
     },
-    transcript::{Page, PageEnd, PageEntry, Speaker},
+    transcript::{Page, PageEnd, PageEntry, PageMessage, Speaker},
 };
 use super::journal::{self, Damage, Journal, JournalAccess, Recovery};
 

@@ -194,6 +194,7 @@ async fn a_standard_client_gets_questions_and_notices_as_messages() {
         notice: None,
         at: None,
         ended_at: None,
+        unread: false,
         attachments: Vec::new(),
     }));
     // The status was dropped: the message is the first thing heard.

@@ -59,18 +59,23 @@ pub enum PageEntry {
         rev: u32,
         end: EndedLine,
     },
-    Message {
-        turn_id: TurnId,
-        rev: u32,
-        /// Position among the messages of the session, from 1.
-        number: u32,
-        speaker: Speaker,
-        text: String,
-        attachments: Vec<StoredAttachment>,
-        /// Time of a notice in milliseconds since 1970, and its code with arguments.
-        notice: Option<(u64, Box<Value>)>,
-    },
+    Message(PageMessage),
     Tool(Box<StoredCall>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageMessage {
+    pub turn_id: TurnId,
+    pub rev: u32,
+    /// Position among the messages of the session, from 1.
+    pub number: u32,
+    pub speaker: Speaker,
+    pub text: String,
+    pub attachments: Vec<StoredAttachment>,
+    /// Time of a notice in milliseconds since 1970, and its code with arguments.
+    pub notice: Option<(u64, Box<Value>)>,
+    /// Words of the user that the turn did not read.
+    pub unread: bool,
 }
 
 /// Author of a message in a transcript.
@@ -92,6 +97,8 @@ pub(super) struct Transcript {
     turn_id: TurnId,
     /// Names of the instructions of the session, until the first turn shows them.
     instructions: Option<String>,
+    /// Words for the running turn that its model has not read.
+    unread: Vec<Note>,
     messages: u32,
     rev: u32,
     /// Number of entries so far.
@@ -129,6 +136,15 @@ impl Transcript {
             Line::Tool(call) => self.push(PageEntry::Tool(Box::new(call.clone()))),
             Line::Ended(end) => {
                 self.turn_id.clone_from(&end.turn_id);
+                for Note { text, attached, .. } in std::mem::take(&mut self.unread) {
+                    let attachments = attached.iter().map(StoredAttachment::from).collect();
+                    let words = self.new_message(Speaker::User, text);
+                    self.push(PageEntry::Message(PageMessage {
+                        attachments,
+                        unread: true,
+                        ..words
+                    }));
+                }
                 let rev = self.next_rev();
                 self.push(PageEntry::Ended { rev, end: end.clone() });
             }
@@ -138,7 +154,8 @@ impl Transcript {
             Line::Notice(NoticeLine { turn_id, at, notice, text }) => {
                 self.turn_id.clone_from(turn_id);
                 let notice = Some((*at, notice.clone()));
-                self.message_with(Speaker::Notice, text.clone(), Vec::new(), notice);
+                let shown = self.new_message(Speaker::Notice, text.clone());
+                self.push(PageEntry::Message(PageMessage { notice, ..shown }));
             }
             Line::Plan(_)
             | Line::Subagent(_)
@@ -182,6 +199,8 @@ impl Transcript {
         match record {
             Record::Item(item) => self.item(item),
             Record::Shortened(shortened) => self.message(Speaker::Notice, shortened.in_words()),
+            // Kept when the turn ends, which makes them notices of the next one.
+            Record::Memo(memo) if memo.unread().len() > 0 => self.unread = memo.unread().collect(),
             Record::Begun { .. } | Record::Result(_) | Record::Memo(_) => {}
         }
     }
@@ -204,27 +223,28 @@ impl Transcript {
         for note in notes {
             let speaker = match note.kind {
                 NoteKind::Reminder | NoteKind::Notice => Speaker::Reminder,
-                NoteKind::Steer => Speaker::User,
+                // The model reads all at once.
+                NoteKind::Steer => {
+                    self.unread.clear();
+                    Speaker::User
+                }
             };
             let attachments = note.attached.iter().map(StoredAttachment::from).collect();
-            self.message_with(speaker, note.text.clone(), attachments, None);
+            let told = self.new_message(speaker, note.text.clone());
+            self.push(PageEntry::Message(PageMessage { attachments, ..told }));
         }
     }
 
     fn message(&mut self, speaker: Speaker, text: String) {
-        self.message_with(speaker, text, Vec::new(), None);
+        let message = self.new_message(speaker, text);
+        self.push(PageEntry::Message(message));
     }
 
-    fn message_with(
-        &mut self,
-        speaker: Speaker,
-        text: String,
-        attachments: Vec<StoredAttachment>,
-        notice: Option<(u64, Box<Value>)>,
-    ) {
+    fn new_message(&mut self, speaker: Speaker, text: String) -> PageMessage {
         self.messages += 1;
         let (turn_id, rev, number) = (self.turn_id.clone(), self.next_rev(), self.messages);
-        self.push(PageEntry::Message { turn_id, rev, number, speaker, text, attachments, notice });
+        let (attachments, notice, unread) = (Vec::new(), None, false);
+        PageMessage { turn_id, rev, number, speaker, text, attachments, notice, unread }
     }
 
     fn push(&mut self, entry: PageEntry) {
@@ -262,7 +282,7 @@ fn size(entry: &PageEntry) -> usize {
     match entry {
         PageEntry::Started { task, .. } => task.len(),
         PageEntry::Ended { end, .. } => end.summary.len(),
-        PageEntry::Message { text, .. } => text.len(),
+        PageEntry::Message(message) => message.text.len(),
         PageEntry::Tool(call) => call.title.len() + call.detail.as_ref().map_or(0, String::len),
     }
 }
