@@ -71,6 +71,9 @@ scene("rules for commands", { script: "rules", conversation: "folded" }, () => {
     await task("Check the cart");
     await question("node --test");
     await window.command("Cairn: Show Waiting Approval");
+    await listed("Always Allow in This Folder, with Any Further Words");
+    await listed("node --test *");
+    await window.screenshot("rules-04 any further words");
     await window.choose("Deny and Say Why");
     await asked("Deny and Say Why");
     // Whoever thinks better of it has the question back.

@@ -120,7 +120,7 @@ message?: string,
  */
 wasDirty: boolean, };
 
-export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "deny";
+export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "allowPattern" | "deny";
 
 export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
 
@@ -162,6 +162,11 @@ reasons?: Array<ApprovalReason>,
  * needs permission. Empty: "always" is no answer to this question.
  */
 rules: Array<string>, 
+/**
+ * Rule that `allowPattern` would store: the beginning of the command, then ` *` for any further words.
+ * Shown beside that answer. Absent: no such answer. Since 1.4.
+ */
+pattern?: string, 
 /**
  * Folder of these rules, if it is not `cwd`: the folder that the command enters first. Shown
  * beside them.

@@ -384,6 +384,13 @@ describe("the answers to a question", () => {
         [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "),
     );
 
+  it("show the beginning that any further words may follow", () => {
+    const asked = { command: "npm test -- a", cwd: "/w", rules: ["npm test -- a"], forSession: "exactly this command" };
+    const row = answerRows({ ...asked, pattern: "npm test *" }).find(({ answer }) => answer?.decision === "allowPattern");
+    expect(row).toMatchObject({ label: "$(shield) Always Allow in This Folder, with Any Further Words", detail: "npm test *" });
+    expect(answerRows(asked).some(({ answer }) => answer?.decision === "allowPattern")).toBe(false);
+  });
+
   it("name the effect on files in quarantine, and offer no session approval", () => {
     const asked = { command: "sub/.envrc (new)", cwd: "/w", rules: [], forSession: "", quarantined: true };
     expect(answerRows(asked).map(({ label, answer }) => [label, answer?.decision])).toEqual([

@@ -158,6 +158,11 @@ pub struct ApproveParams {
     /// needs permission. Empty: "always" is no answer to this question.
     #[serde(default)]
     pub rules: Vec<String>,
+    /// Rule that `allowPattern` would store: the beginning of the command, then ` *` for any further words.
+    /// Shown beside that answer. Absent: no such answer. Since 1.4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub pattern: Option<String>,
     /// Folder of these rules, if it is not `cwd`: the folder that the command enters first. Shown
     /// beside them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

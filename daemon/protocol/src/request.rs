@@ -121,6 +121,9 @@ pub enum ApprovalDecision {
     /// Allows the commands in `rules` of the question from now on, in their folder. Counts as
     /// `allowOnce` for a question without rules.
     AllowAlways,
+    /// Allows the commands that `pattern` of the question describes from now on, in the folder of its `rules`.
+    /// Counts as `allowOnce` for a question without a pattern. Since 1.4.
+    AllowPattern,
     Deny,
 }
 

@@ -111,6 +111,50 @@ async fn a_rule_holds_in_its_own_folder_and_never_against_deny_rules() {
 }
 
 #[tokio::test]
+async fn an_answer_for_any_further_words_holds_for_the_beginning_that_was_shown() {
+    let test = TestDaemon::open(Wire::Anthropic, &[(".cargo/config.toml", "")]).await;
+    test.editor.will_answer(answer(ApprovalDecision::AllowPattern, None));
+    test.play([
+        bash("c1", "cargo check --lib"),
+        bash("c2", "cargo check --tests -q"),
+        bash("c3", "cargo check"),
+        say("Done."),
+    ])
+    .await;
+    let asked = test.editor.asked();
+    let offered = |at: usize| (asked[at].rules.join(", "), asked[at].pattern.clone());
+    assert_eq!(asked.len(), 1);
+    assert_eq!(offered(0), ("cargo check --lib".into(), Some("cargo check *".into())));
+    assert_eq!(rules(&test.editor).await[0].command, "cargo check *");
+
+    // Other work, and a question without a pattern: allowed once.
+    for _ in 0..3 {
+        test.editor.will_answer(answer(ApprovalDecision::AllowPattern, None));
+    }
+    test.play([
+        bash("c4", "cargo check -q && touch a"),
+        bash("c6", "touch a"),
+        bash("c7", "touch a"),
+        say("Done."),
+    ])
+    .await;
+    let asked = test.editor.asked().split_off(1);
+    assert_eq!(asked.len(), 3);
+    assert!(asked.iter().all(|question| question.pattern.is_none()), "{asked:#?}");
+    assert_eq!(rules(&test.editor).await.len(), 1);
+
+    // A file behind the beginning changed.
+    fs::write(test.path(".cargo/config.toml"), "[build]\n").unwrap();
+    test.editor.will_answer(answer(ApprovalDecision::Deny, None));
+    test.play([bash("c8", "cargo check --lib"), say("Done.")]).await;
+    let asked = test.editor.asked().split_off(4);
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].changed.as_deref(), Some(".cargo/config.toml"));
+    assert_eq!(asked[0].pattern.as_deref(), Some("cargo check *"));
+    test.finish().await;
+}
+
+#[tokio::test]
 async fn a_rule_given_after_cd_holds_only_in_that_folder() {
     let test = TestDaemon::open(Wire::Anthropic, &[("sub/a", "1\n"), ("other/a", "1\n")]).await;
     test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));

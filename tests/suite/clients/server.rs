@@ -145,6 +145,7 @@ fn approve() -> ApproveParams {
         reason: "It is not on the list.".into(),
         reasons: Vec::new(),
         rules: Vec::new(),
+        pattern: None,
         rules_folder: None,
         needs: vec![],
         risks: vec![],

@@ -29,6 +29,7 @@ const decisions: Readonly<Record<ApprovalDecision, string>> = {
   allowOnce: l10n.t("allowed once"),
   allowSession: l10n.t("allowed for this session"),
   allowAlways: l10n.t("always allowed"),
+  allowPattern: l10n.t("always allowed, with any further words"),
   deny: l10n.t("denied"),
 };
 
@@ -149,9 +150,9 @@ export interface Answer {
 
 /** The answers, then the question, line by line, because a list shows only short rows. */
 export function answerRows(
-  asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "rulesFolder" | "forSession" | "quarantined" | "changed">,
+  asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "pattern" | "rulesFolder" | "forSession" | "quarantined" | "changed">,
 ): AnswerRow[] {
-  const { command, cwd, rules, rulesFolder, forSession, quarantined, changed } = asked;
+  const { command, cwd, rules, pattern, rulesFolder, forSession, quarantined, changed } = asked;
   if (quarantined === true) {
     return [
       { label: `$(circle-slash) ${LEAVE}`, description: l10n.t("nothing runs or follows them there"), answer: { decision: "deny" } },
@@ -177,6 +178,7 @@ export function answerRows(
     { label: `$(check) ${l10n.t("Allow Once")}`, answer: { decision: "allowOnce" } },
     { label: `$(check-all) ${l10n.t("Allow for This Session")}`, description: oneLine(forSession, 60), answer: { decision: "allowSession" } },
     ...(rules.length === 0 ? [] : [always]),
+    ...(pattern === undefined ? [] : [withMore(pattern, rulesFolder)]),
     {
       label: `$(comment) ${l10n.t("Allow and Say…")}`,
       description: l10n.t("with a message to the agent"),
@@ -202,6 +204,14 @@ export function answerRows(
           ...(rulesFolder === undefined ? [] : folder(rulesFolder)),
         ]),
   ];
+}
+
+function withMore(pattern: string, rulesFolder: string | undefined): AnswerRow {
+  return {
+    label: `$(shield) ${rulesFolder === undefined ? l10n.t("Always Allow in This Folder, with Any Further Words") : l10n.t("Always Allow in the Folder It Enters, with Any Further Words")}`,
+    detail: inert(exact(pattern)),
+    answer: { decision: "allowPattern" },
+  };
 }
 
 function wordForWord(rules: number): string {

@@ -104,6 +104,11 @@ pub(super) async fn consent(
     });
     // Hashed before the question is shown: the answer does not cover later changes.
     let offered = with_definitions(&question.rules, rule_folder, context).await;
+    let pattern = match question.rules.as_slice() {
+        [rule] => Rule::repeated(rule.words()),
+        _ => None,
+    };
+    let offered_pattern = with_definitions(pattern.as_slice(), rule_folder, context).await;
     let definitions = behind(access, rule_folder, context).await;
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
@@ -113,7 +118,8 @@ pub(super) async fn consent(
     let risks = risks::of(access, context, !rules.unboxed);
     let params = params(progress, &question, rule_folder);
     let reason = [english::risks(&risks), params.reason].join(" ").trim().to_owned();
-    let params = ApproveParams { preview, changed, risks, reason, ..params };
+    let pattern = pattern.map(|rule| rule.to_string());
+    let params = ApproveParams { preview, changed, risks, reason, pattern, ..params };
     let answer = progress.ask(context, params, access.clone(), definitions).await;
     let Some(answer) = answer else {
         let refused = format!("The turn ended before the user answered; {}.", no_effect(access));
@@ -123,6 +129,9 @@ pub(super) async fn consent(
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
         ApprovalDecision::AllowAlways => keep(progress, rule_folder, context, offered).await,
+        ApprovalDecision::AllowPattern => {
+            keep(progress, rule_folder, context, offered_pattern).await
+        }
         ApprovalDecision::Deny => {
             return Ok(Consent::Refused(declined(access, context.is_answered, words.as_deref())));
         }
@@ -289,6 +298,7 @@ fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder
         reason: english::reasons(&question.reasons),
         reasons: question.reasons.clone(),
         rules: question.rules.iter().map(Rule::to_string).collect(),
+        pattern: None,
         rules_folder: entered.map(|folder| folder.display().to_string()),
         needs: question.needs.clone(),
         risks: Vec::new(),

@@ -92,7 +92,8 @@ async fn apply(
         Some(
             ApprovalDecision::AllowOnce
             | ApprovalDecision::AllowSession
-            | ApprovalDecision::AllowAlways,
+            | ApprovalDecision::AllowAlways
+            | ApprovalDecision::AllowPattern,
         ) => true,
         Some(ApprovalDecision::Deny) | None => false,
     };
@@ -177,6 +178,7 @@ async fn question(
         reason: english::reasons(&reasons),
         reasons,
         rules: Vec::new(),
+        pattern: None,
         rules_folder: None,
         needs: Vec::new(),
         risks: Vec::new(),

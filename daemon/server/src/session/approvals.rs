@@ -78,7 +78,12 @@ impl Sessions {
 
     pub(super) fn approved(&mut self, approval_id: &str, mut result: ApproveResult) -> bool {
         let Some(question) = self.questions.remove(approval_id) else { return false };
-        if result.decision == ApprovalDecision::AllowAlways && question.params.rules.is_empty() {
+        let is_offered = match result.decision {
+            ApprovalDecision::AllowAlways => !question.params.rules.is_empty(),
+            ApprovalDecision::AllowPattern => question.params.pattern.is_some(),
+            _ => true,
+        };
+        if !is_offered {
             tracing::warn!("{approval_id}: “always” was not offered; it is allowed once");
             result.decision = ApprovalDecision::AllowOnce;
         }

@@ -105,7 +105,9 @@ both_ways!(ToolNotification = StoredCall;
     session_id: one, turn_id: one, call_id: one, label: code, state: one,
     parent: some, tool_kind: some, target: some, stats: some, decision: boxed);
 both_ways!(CallDecision = StoredCallDecision; words, at; decision: one, by: one);
-both_ways!(ApprovalDecision = StoredAnswer { AllowOnce, AllowSession, AllowAlways, Deny });
+both_ways!(
+    ApprovalDecision = StoredAnswer { AllowOnce, AllowSession, AllowAlways, AllowPattern, Deny }
+);
 both_ways!(DecidedBy = StoredDecider { Answer, Session, Rule, Nobody });
 both_ways!(
     ToolKind = StoredKind { Read, Search, Edit, Create, Delete, Move, Run, Plan, Task, Ask }

@@ -42,7 +42,7 @@ async fn an_invalid_answer_is_a_failure_with_a_reason() {
     client.respond(&question["id"], json!({ "decision": "perhaps" }));
     let answer = asking.await.unwrap();
     assert_eq!(answer.decision, ApprovalDecision::Deny);
-    expect!["the editor's answer is not understood: unknown variant `perhaps`, expected one of `allowOnce`, `allowSession`, `allowAlways`, `deny`"]
+    expect!["the editor's answer is not understood: unknown variant `perhaps`, expected one of `allowOnce`, `allowSession`, `allowAlways`, `allowPattern`, `deny`"]
         .assert_eq(&answer.feedback.unwrap());
 
     let asking = tokio::spawn(hub.editor.approve(approve()));

@@ -127,6 +127,60 @@ const CHANGES_SHELL: &[&str] = &[
     "wait",
 ];
 
+/// Beginnings of commands that are run again and again with other words, each of which only chooses tests
+/// or files: tests, checks and builds. `_` stands for a name. Programs are left out whose further words name
+/// other work, as in `make test publish`.
+const REPEATED: &[&str] = &[
+    "bundle exec rspec",
+    "cargo bench",
+    "cargo build",
+    "cargo check",
+    "cargo clippy",
+    "cargo fmt",
+    "cargo nextest run",
+    "cargo test",
+    "ctest",
+    "deno test",
+    "dotnet build",
+    "dotnet test",
+    "eslint",
+    "go build",
+    "go test",
+    "go vet",
+    "jest",
+    "mix test",
+    "mypy",
+    "node --test",
+    "npm run _",
+    "npm test",
+    "npx eslint",
+    "npx jest",
+    "npx tsc",
+    "npx vitest",
+    "phpunit",
+    "pnpm run _",
+    "pnpm test",
+    "poetry run pytest",
+    "pytest",
+    "python -m pytest",
+    "python -m unittest",
+    "python3 -m pytest",
+    "python3 -m unittest",
+    "rspec",
+    "rubocop",
+    "ruff check",
+    "swift test",
+    "tsc",
+    "uv run pytest",
+    "vitest",
+    "yarn run _",
+    "yarn test",
+];
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_alphabetic()) && word.chars().all(is_plain)
+}
+
 impl CommandRules {
     /// Decides by the deny rules alone.
     pub fn denial(&self, script: &str) -> Denial<'_> {
@@ -285,6 +339,17 @@ impl Rule {
         Self { words: words.to_vec(), and_more: false }
     }
 
+    /// Returns the rule for this command with any further words, if it is one of [`REPEATED`].
+    pub fn repeated(words: &[String]) -> Option<Self> {
+        let begins = |row: &&&str| {
+            let row = row.split(' ');
+            let words = words.iter().map(String::as_str).chain([""]);
+            row.zip(words).all(|(row, word)| row == word || (row == "_" && is_name(word)))
+        };
+        let row = REPEATED.iter().find(begins)?;
+        Some(Self { words: words[..row.split(' ').count()].to_vec(), and_more: true })
+    }
+
     /// Returns the words that a command must have.
     pub fn words(&self) -> &[String] {
         &self.words
@@ -309,5 +374,38 @@ impl fmt::Display for Rule {
         let words: Vec<String> = self.words.iter().map(quoted).collect();
         f.write_str(&words.join(" "))?;
         f.write_str(if self.and_more { " *" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Patterns that "always" offers: the beginning of a test, a check or a build.
+    #[test]
+    fn a_pattern_is_offered_where_further_words_only_choose_tests_or_files() {
+        for (script, expected) in [
+            ("python -m pytest tests/a.py", "python -m pytest *"),
+            ("pytest", "pytest *"),
+            ("cargo test -p core words", "cargo test *"),
+            ("npm run lint -- --fix", "npm run lint *"),
+            ("npm run", ""),
+            ("npm run -s lint", ""),
+            ("npm test", "npm test *"),
+            ("python -m http.server", ""),
+            ("python", ""),
+            ("cargo", ""),
+            ("cargo run", ""),
+            ("make test", ""),
+            ("git push", ""),
+            ("rm a", ""),
+        ] {
+            let words: Vec<String> = script.split(' ').map(str::to_owned).collect();
+            let pattern = Rule::repeated(&words);
+            assert_eq!(pattern.as_ref().map(Rule::to_string).unwrap_or_default(), expected);
+            assert!(pattern.is_none_or(
+                |rule| rule.covers(&words) && Rule::parse(&rule.to_string()) == Some(rule)
+            ));
+        }
     }
 }

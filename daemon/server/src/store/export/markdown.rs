@@ -189,6 +189,9 @@ fn decision(call: &StoredCall, out: &mut dyn Write) -> io::Result<()> {
         (StoredAnswer::AllowOnce, StoredDecider::Answer) => "allowed once",
         (StoredAnswer::AllowSession, StoredDecider::Answer) => "allowed for this session",
         (StoredAnswer::AllowAlways, StoredDecider::Answer) => "always allowed",
+        (StoredAnswer::AllowPattern, StoredDecider::Answer) => {
+            "always allowed, with any further words"
+        }
         (StoredAnswer::Deny, StoredDecider::Answer) => "denied",
     };
     writeln!(out, "*{} was {what} ({}).*\n", code(&call.call_id), clock::utc(*at))?;

@@ -91,6 +91,7 @@ pub enum StoredAnswer {
     AllowOnce,
     AllowSession,
     AllowAlways,
+    AllowPattern,
     Deny,
 }
 
