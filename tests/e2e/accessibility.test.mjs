@@ -71,11 +71,16 @@ scene("the conversation without a mouse, and without a screen", { model: true },
     await assertClean("the empty view");
   });
 
-  step("a task is given, an approval denied, another allowed and an edit accepted, by keyboard alone", async () => {
-    await key("Control+Alt+a");
+  step("a task, two approvals, a question, a review and its undo take eight presses beside the words", async () => {
+    const pressed = [];
+    const press = async (name) => {
+      pressed.push(name);
+      await key(name);
+    };
+    await press("Control+Alt+a");
     await focused(window.composer()).waitFor();
     await window.page.keyboard.type("Tidy the prices");
-    await key("Enter");
+    await press("Enter");
     let request = await model.next();
     await request.call({ name: "bash", arguments: { command: "rm -rf build" } }, { name: "bash", arguments: { command: "echo done" } });
     await card().first().waitFor();
@@ -83,25 +88,35 @@ scene("the conversation without a mouse, and without a screen", { model: true },
     await assertClean("an approval");
     await backToComposer();
     await tabTo(card().first());
+    await backToComposer();
     await armedCard().waitFor();
-    await key("Alt+n");
+    await press("Alt+n");
     await window.article("rm -rf build").filter({ hasText: "denied" }).waitFor();
     await card().filter({ hasText: "echo done" }).waitFor();
-    await focused(card().first()).waitFor();
     await armedCard().waitFor();
-    await key("Alt+y");
-    await focused(window.composer()).waitFor();
+    await press("Alt+y");
     request = await model.next();
+    assert.ok(await focused(window.composer()).isVisible(), "the focus stays where the words are written");
+    await request.call({ name: "ask_user", arguments: { question: "In cents?", options: ["Yes", "No"] } });
+    await view.locator(".ask .choice:not([aria-disabled])").first().waitFor();
+    await press("Alt+1");
+    request = await model.next();
+    assert.match(request.results.at(-1), /answer of the user:\nYes\n/u);
     await request.call(editFile("src/pricing.mjs", "/** Returns the", "// Prices in cents.\n/** Returns the"));
     request = await model.next();
     await request.say("The prices are **tidy**: see `src/pricing.mjs`.");
     await window.article("The prices are tidy").waitFor();
-    await key("Alt+F5");
+    await press("Alt+F5");
     await inFront("src/pricing.mjs");
     await window.focusedEditor().waitFor();
-    await key("Control+Alt+Enter");
+    await press("Control+Alt+Enter");
     await edits(0);
     await view.locator(".edits").waitFor({ state: "hidden" });
+    await press("Control+Alt+z");
+    await edits(1);
+    assert.equal(pressed.length, 8, pressed.join(", "));
+    await key("Control+Alt+Enter");
+    await edits(0);
   });
 
   step("the items are reached with the arrow keys", async () => {

@@ -130,7 +130,7 @@ export function pageStrings(): Readonly<Record<string, string>> {
     question: l10n.t("The agent asks"),
     answer: l10n.t("Answer"),
     answerWords: l10n.t("Your answer · Enter sends"),
-    answerKeys: l10n.t("Alt+1 to Alt+{0} choose"),
+    answerKeys: l10n.t("Alt+1 to Alt+{0} choose here"),
     skip: l10n.t("Skip"),
     folder: l10n.t("in {0}"),
     asker: l10n.t("asked by {0}"),
