@@ -45,7 +45,7 @@ use crate::{event::ClientEvent, ports::Editor};
 ///
 /// After the session the hub ends first: it would take every open question and every killed process
 /// for an answer, and continue the turn. Then `farewell` kills the remaining processes, and the
-/// last output is flushed. The three steps share one time limit.
+/// last output is flushed. The three steps share one second.
 ///
 /// The caller must end the process with [`SessionExit::code`], because a blocked read of stdin keeps a
 /// runtime alive.

@@ -22,6 +22,8 @@ pub fn start(usual: &str) {
         // Colours need a feature of the library that nothing else needs.
         .with_ansi(false)
         .with_target(false)
+        // It would print them to stderr and panic if that is closed, as it is after an editor was killed.
+        .log_internal_errors(false)
         .finish();
     // A second start (in tests) keeps the first.
     let _ = tracing::subscriber::set_global_default(subscriber);

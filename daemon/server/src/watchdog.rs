@@ -9,8 +9,8 @@ use rustix::{
     io::Errno,
 };
 
-/// Time for the usual end, which takes at most 1.4 seconds. Editors kill the daemon after two.
-const USUAL_END: Duration = Duration::from_millis(1700);
+/// Time for the usual end, which takes at most one second. Editors kill the daemon after two.
+const USUAL_END: Duration = Duration::from_millis(1500);
 /// Time for the last action before the process is aborted.
 const LAST_ACTION: Duration = Duration::from_millis(200);
 

@@ -357,6 +357,22 @@ async fn a_signal_to_the_daemon_kills_a_running_command_and_its_reason_is_kept()
     }
 }
 
+/// The log of a daemon has no reader once its editor was killed.
+#[tokio::test]
+async fn the_reason_is_kept_when_the_editor_is_killed_with_its_log() {
+    let state = tempfile::tempdir().unwrap();
+    let (log, end_of_log) = std::io::pipe().unwrap();
+    let configure = |command: &mut Command| {
+        command.env("CAIRN_STATE_DIR", state.path()).stderr(end_of_log);
+    };
+    let (work, _, marker) = BusyDaemon::sleeping_in(configure, None).await;
+    drop(log);
+    work.daemon.client.close();
+    assert_eq!(work.ends(&marker).await.code(), Some(1));
+    let journal = std::fs::read_to_string(fixtures::journals(state.path()).remove(0)).unwrap();
+    assert!(journal.contains("Interrupted: the window was closed"), "{journal}");
+}
+
 /// Some editors kill right after `exit`, or without it.
 #[tokio::test]
 async fn a_killed_daemon_leaves_no_command_running() {

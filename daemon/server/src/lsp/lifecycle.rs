@@ -17,9 +17,10 @@ pub(super) use unix::Parent;
 pub(super) use windows::Parent;
 
 /// Time for the whole shutdown. Editors kill the daemon after two seconds.
-const LEAVE: Duration = Duration::from_millis(1400);
-/// Share of the hub, which writes the end of each turn to a disk that may be slow.
-const HUB_ENDS: Duration = Duration::from_millis(1000);
+const LEAVE: Duration = Duration::from_millis(1000);
+/// Share of the hub, which a slow disk may delay, so that killing processes and flushing keep
+/// theirs.
+const HUB_ENDS: Duration = Duration::from_millis(500);
 const PARENT_CHECK: Duration = Duration::from_millis(500);
 
 /// Reason why a session ended.
