@@ -364,10 +364,7 @@ export function readMessage(value: unknown): FromPage | undefined {
   }
   const fields = value as Fields;
   const limit = fields["type"] === "attachImage" || fields["type"] === "attachText" ? MAX_ATTACHMENT : MAX_MESSAGE;
-  if (sizeOf(value) > limit) {
-    return undefined;
-  }
-  if (fields["v"] !== VERSION) {
+  if (sizeOf(value) > limit || fields["v"] !== VERSION) {
     return undefined;
   }
   const { type } = fields;
