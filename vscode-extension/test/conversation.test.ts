@@ -478,11 +478,12 @@ describe("the conversation view", () => {
 
   it("offers what can be done in the folder, in the mode and with the open file before it begins", async () => {
     const it = open();
-    const start = async () => {
+    const state = async () => {
       it.controller.contextChanged();
       await it.pass(REPAINT_MS);
-      return it.sent("state").at(-1)?.state.start;
+      return it.sent("state").at(-1)?.state;
     };
+    const start = async () => (await state())?.start;
     it.show();
     await it.say({ type: "ready" });
     expect(it.sent("state").at(-1)?.state.start).toEqual({
@@ -498,11 +499,13 @@ describe("the conversation view", () => {
       banners: [{ kind: "untrusted", text: "", code: "untrusted_workspace" }],
       model: { provider: "none", name: "" },
     } as unknown as StatusNotification);
-    expect(await start()).toEqual({
+    const untrusted = await state();
+    expect(untrusted?.start).toEqual({
       text: "Cairn reads this folder and answers questions. Trust the folder to let it work.",
       examples: ["Explain this project"],
       setup: { text: expect.any(String) as string, actions: expect.any(Array) as unknown[] },
     });
+    expect(untrusted?.mode.name).toBe("Read-only");
   });
 
   it("says that there is no model, and offers the servers of this machine that have some", async () => {

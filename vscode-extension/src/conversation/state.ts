@@ -46,7 +46,9 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
     banners: [...bannersOf(sources), ...otherSessions(sources, session), ...(readOnly === "" ? [] : [forkBanner(readOnly)])],
     start: startOf(sources, mode.explanation, context),
     step: session === undefined ? undefined : stepOf(sources),
-    mode: { name: mode.name, icon: mode.icon, title: mode.explanation },
+    mode: status.untrusted
+      ? { name: l10n.t("Read-only"), icon: "workspace-untrusted", title: l10n.t("Once you trust the folder: {0}", mode.name) }
+      : { name: mode.name, icon: mode.icon, title: mode.explanation },
     model: model === undefined ? "" : oneLine(model.replay ? l10n.t("replay") : model.name, 60),
     meter: used && { text: used.text.replace("$(dashboard) ", ""), title: used.lines.join("\n"), warning: used.severity === "warning" },
     edits: editsOf(sources),
