@@ -279,6 +279,8 @@ impl Sessions {
         reviews.stop_waiting(turn_id);
         self.close_tools(session_id, turn_id);
         self.publish_stale_plans();
+        // A client that is told of the end has seen every edit of the turn.
+        reviews.publish();
         let reason = end_reason(end.reason);
         let Some(session) = self.entries.get(session_id) else { return };
         let (task, usage) = (session.task.clone(), usage(session.machine.usage()));
