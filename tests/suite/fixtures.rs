@@ -1,6 +1,8 @@
 //! A whole daemon in process: the real LSP server and the real hub between an editor double and a
 //! scripted model server, at work in a folder of its own.
 
+pub(crate) mod attached;
+
 use std::{
     fs,
     path::{Path, PathBuf},

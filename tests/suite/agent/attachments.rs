@@ -4,42 +4,14 @@
 use std::fs;
 
 use cairn_protocol::{
-    Attachment, AttachmentKind, Empty, EndReason, Notice, Position, QueueAdd, QueueAddParams,
-    Range, RunTask, RunTaskParams, RunTaskResult, State, Steer, SteerParams, TranscriptEntry,
-    TurnAttachments, TurnAttachmentsParams, TurnNotice, TurnPhase,
+    Attachment, AttachmentKind, Empty, EndReason, Notice, QueueAdd, QueueAddParams, RunTask,
+    RunTaskParams, RunTaskResult, State, Steer, SteerParams, TranscriptEntry, TurnAttachments,
+    TurnAttachmentsParams, TurnNotice, TurnPhase,
 };
 use cairn_tests::model_server::{Recorded, Response, Wire};
 use serde_json::{Value, json};
 
-use crate::fixtures::*;
-
-/// PNG of one pixel.
-const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
-fn attachment(kind: AttachmentKind) -> Attachment {
-    Attachment { kind, name: None, uri: None, range: None, text: None, mime: None, data: None }
-}
-
-fn file(uri: &str) -> Attachment {
-    Attachment { uri: Some(uri.into()), ..attachment(AttachmentKind::File) }
-}
-
-fn pasted(text: &str) -> Attachment {
-    let name = Some("Pasted text".into());
-    Attachment { name, text: Some(text.into()), ..attachment(AttachmentKind::Text) }
-}
-
-fn image(data: &str) -> Attachment {
-    let name = Some("shot.png".into());
-    Attachment { name, data: Some(data.into()), ..attachment(AttachmentKind::Image) }
-}
-
-fn selection(uri: &str, first: u32, last: u32, text: &str) -> Attachment {
-    let at = |line| Position { line, character: 0 };
-    let range = Some(Range { start: at(first - 1), end: at(last - 1) });
-    let (uri, text) = (Some(uri.into()), Some(text.into()));
-    Attachment { uri, range, text, ..attachment(AttachmentKind::Selection) }
-}
+use crate::fixtures::{attached::*, *};
 
 async fn run(
     test: &TestDaemon,

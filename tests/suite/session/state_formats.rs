@@ -1,15 +1,7 @@
-//! State folders of earlier versions: sessions and pending reviews of every released format can be opened
-//! and continued.
-//!
-//! [`record_a_state_folder`] writes `tests/states/<n>`: the workspace, and the state folder with the
-//! path of the workspace replaced by [`PLACEHOLDER`]. Run it after a change of a format, and keep the
-//! older folders.
+//! State folders of earlier versions with proposed edits: sessions and reviews of every format can be
+//! opened and continued.
 
-use std::{
-    fs::{self, File},
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::fs;
 
 use cairn_protocol::{
     ApprovalDecision, Checkpoints, Compact, CompactParams, Decide, DecideParams, Decision,
@@ -25,18 +17,15 @@ use cairn_tests::{
     model_server::Wire,
 };
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
+use super::state_folder;
 use crate::fixtures::*;
 
-const PLACEHOLDER: &str = "/@WORKSPACE@";
+const SCENE: &str = "edits";
+
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
 const FIRST_TASK: &str = "First: change everything";
 const LAST_TASK: &str = "Last: never ends";
-
-fn states() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("states")
-}
 
 /// The session that made the pending edits, and its first turn.
 async fn first_session(editor: &EditorDouble) -> SessionSnapshot {
@@ -71,7 +60,7 @@ fn texts(hunks: &[Hunk]) -> Vec<(&str, &str, bool)> {
 #[ignore = "writes files of this repository"]
 async fn record_a_state_folder() {
     let name = std::env::var("CAIRN_RECORD_STATE").expect("the name of the new folder");
-    let target = states().join(name);
+    let target = state_folder::recorded(SCENE).join(name);
     let files = ["a", "b", "old", "from", "out", "held"].map(|name| (name, TEXT));
     let test = TestDaemon::open(Wire::Anthropic, &files).await;
     test.editor.will_answer(answer(ApprovalDecision::AllowAlways, None));
@@ -128,121 +117,16 @@ async fn record_a_state_folder() {
     };
     test.editor.request::<QueueAdd>(params).await.unwrap();
     let (folder, found) = (test.folder().to_owned(), test.state().to_owned());
-    let test = test.restart_after(|| keep(&folder, &found, &target)).await;
+    let test = test.restart_after(|| state_folder::keep(&folder, &found, &target)).await;
     test.finish().await;
-}
-
-/// Copies a workspace and its state, without the path of the workspace.
-fn keep(folder: &Path, state: &Path, target: &Path) {
-    let path = fs::canonicalize(folder).unwrap().display().to_string();
-    each_file(folder, &mut |file, inside| put(&target.join("workspace").join(inside), &read(file)));
-    each_file(state, &mut |file, inside| {
-        if file.extension().is_some_and(|it| it == "lock") {
-            return;
-        }
-        let mut parts = inside.components();
-        let place = match parts.next().unwrap().as_os_str().to_str().unwrap() {
-            "workspaces" => {
-                let name = parts.next().unwrap().as_os_str().to_owned();
-                assert_eq!(name.to_str().unwrap(), folder_name(&path));
-                Path::new("workspace").join(parts.as_path())
-            }
-            _ => inside.to_owned(),
-        };
-        let target = target.join("state").join(place);
-        match file.extension().and_then(|it| it.to_str()) {
-            Some("log" | "json") => {
-                let text = String::from_utf8(read(file)).unwrap().replace(&path, PLACEHOLDER);
-                assert!(!text.contains(state.to_str().unwrap()), "{}", file.display());
-                put(&target, text.as_bytes());
-            }
-            _ => put(&target, &read(file)),
-        }
-    });
-}
-
-/// A workspace and its state in folders of their own, as an earlier version left them.
-fn lay_out(corpus: &Path) -> (tempfile::TempDir, tempfile::TempDir) {
-    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let path = fs::canonicalize(folder.path()).unwrap().display().to_string();
-    each_file(&corpus.join("workspace"), &mut |file, inside| {
-        put(&folder.path().join(inside), &read(file));
-    });
-    each_file(&corpus.join("state"), &mut |file, inside| {
-        let place = match inside.strip_prefix("workspace") {
-            Ok(rest) => Path::new("workspaces").join(folder_name(&path)).join(rest),
-            Err(_) => inside.to_owned(),
-        };
-        let bytes = read(file);
-        let is_journal = inside.extension().is_some_and(|it| it == "log");
-        let bytes = match String::from_utf8(bytes) {
-            Ok(text) if is_journal => {
-                text.lines().map(|line| with_path(line, &path)).collect::<String>().into_bytes()
-            }
-            Ok(text) => text.replace(PLACEHOLDER, &path).into_bytes(),
-            Err(error) => error.into_bytes(),
-        };
-        put(&state.path().join(place), &bytes);
-    });
-    // The newest session is the one whose journal changed last, and ids sort by time.
-    let mut journals = journals(state.path());
-    journals.sort();
-    for (journal, age) in journals.iter().rev().zip(1..) {
-        let changed = SystemTime::now() - Duration::from_secs(age);
-        File::open(journal).and_then(|file| file.set_modified(changed)).unwrap();
-    }
-    (folder, state)
-}
-
-/// A line of a journal with the path of a workspace in it, and the checksum that this makes.
-fn with_path(line: &str, path: &str) -> String {
-    let mut parts = line.splitn(3, ' ');
-    let (sequence, _, json) = (parts.next().unwrap(), parts.next(), parts.next().unwrap());
-    let content = format!("{sequence} {}", json.replace(PLACEHOLDER, path));
-    let crc = crc32fast::hash(content.as_bytes());
-    let (sequence, json) = content.split_once(' ').unwrap();
-    format!("{sequence} {crc:08x} {json}\n")
-}
-
-/// The name of the folder of state of a workspace, as version 1 makes it.
-fn folder_name(path: &str) -> String {
-    let hash = Sha256::digest(format!("{path}\0"));
-    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn each_file(folder: &Path, visit: &mut impl FnMut(&Path, &Path)) {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                visit(&path, path.strip_prefix(folder).unwrap());
-            }
-        }
-    }
-}
-
-fn read(file: &Path) -> Vec<u8> {
-    fs::read(file).unwrap()
-}
-
-fn put(file: &Path, bytes: &[u8]) {
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(file, bytes).unwrap();
 }
 
 async fn each_format() -> Vec<TestDaemon> {
     let mut desks = Vec::new();
-    for entry in fs::read_dir(states()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            let (folder, state) = lay_out(&path);
-            desks.push(TestDaemon::on(folder, state, json!({})).await);
-        }
+    for path in state_folder::of(SCENE) {
+        let (folder, state) = state_folder::lay_out(&path);
+        desks.push(TestDaemon::on(folder, state, json!({})).await);
     }
-    assert!(!desks.is_empty(), "no recorded state");
     desks
 }
 

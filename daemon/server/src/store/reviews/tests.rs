@@ -181,13 +181,14 @@ fn is_known(line: &Line) -> bool {
     }
 }
 
-/// Journals that earlier versions wrote: `tests/states/<format>`.
+/// Journals that earlier versions wrote: `tests/states/<scene>/<format>`.
 #[test]
 fn a_line_of_an_earlier_version_is_written_as_it_was_read() {
     let states = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/states");
     let mut lines = 0;
-    for format in fs::read_dir(states).unwrap() {
-        let journal = format.unwrap().path().join("state/workspace/reviews.log");
+    let inside = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for format in inside(&states).flat_map(|scene| inside(&scene)).filter(|it| it.is_dir()) {
+        let journal = format.join("state/workspace/reviews.log");
         for text in fs::read_to_string(journal).unwrap().lines() {
             let text = text.splitn(3, ' ').last().unwrap();
             let line: Line = serde_json::from_str(text).unwrap();

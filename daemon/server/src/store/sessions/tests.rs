@@ -9,12 +9,13 @@ use serde_json::json;
 
 use super::*;
 
-/// Lines of the journals that earlier versions wrote: `tests/states/<format>`.
+/// Lines of the journals that earlier versions wrote: `tests/states/<scene>/<format>`.
 fn recorded() -> Vec<String> {
     let states = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/states");
     let mut lines = Vec::new();
-    for format in fs::read_dir(states).unwrap() {
-        let sessions = format.unwrap().path().join("state/workspace/sessions");
+    let inside = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for format in inside(&states).flat_map(|scene| inside(&scene)).filter(|it| it.is_dir()) {
+        let sessions = format.join("state/workspace/sessions");
         for file in fs::read_dir(sessions).unwrap() {
             // The checksums are not of these lines: the path of the workspace was replaced.
             let text = fs::read_to_string(file.unwrap().path()).unwrap();
