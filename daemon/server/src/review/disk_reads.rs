@@ -61,11 +61,16 @@ impl Reviews {
     }
 
     pub(crate) fn watched(&mut self, uris: &[String]) {
-        // An editor may report the two ends of a move one after the other.
-        let mut paths = std::mem::take(&mut self.files.changed_last);
-        let before = paths.len();
-        paths.extend(uris.iter().filter_map(|uri| path_of(uri)));
-        self.files.changed_last = paths[before..].iter().take(MOST_CANDIDATES).cloned().collect();
+        // An editor may report the two ends of a move one after the other, and each of them twice.
+        let changed: Vec<PathBuf> = uris.iter().filter_map(|uri| path_of(uri)).collect();
+        let known = &mut self.files.changed_last;
+        if !known.contains(&changed) {
+            known.push_back(changed.iter().take(MOST_CANDIDATES).cloned().collect());
+            if known.len() > 2 {
+                known.pop_front();
+            }
+        }
+        let paths: Vec<PathBuf> = known.iter().flatten().chain(&changed).cloned().collect();
         // For a removed folder an editor does not name the files in it.
         let keys = self.awaited(|path| path.ancestors().any(|at| paths.iter().any(|it| it == at)));
         for key in keys {

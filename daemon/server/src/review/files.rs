@@ -2,7 +2,7 @@
 
 use cairn_core::ids::FileKey;
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, VecDeque},
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -19,8 +19,8 @@ pub(super) struct Files {
     pub(super) made: BTreeSet<PathBuf>,
     /// Keys of open documents whose own path leads there by symbolic links.
     pub(super) links: HashMap<FileKey, FileKey>,
-    /// Paths of the last notification about files that changed on disk.
-    pub(super) changed_last: Vec<PathBuf>,
+    /// Paths of the last two notifications about files that changed on disk, without repetitions.
+    pub(super) changed_last: VecDeque<Vec<PathBuf>>,
     /// Counts reads of the disk.
     reads: AtomicU64,
     /// Number of the newest read of each file, by key.
