@@ -6,7 +6,7 @@
 //!
 //! Must never lose a line that the user typed, nor count a line as accepted that the user did not accept.
 
-use std::{collections::HashSet, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -122,8 +122,6 @@ pub enum Author {
     /// The user, or anything other than Cairn: a formatter, another extension, an undo.
     User,
     Agent(Origin),
-    /// The user's rejection: the change that [`FileReview::reject`] gave comes back.
-    Decision,
 }
 
 /// Selection of hunks for a patch.
@@ -226,15 +224,9 @@ impl FileReview {
                 Some(known) => self.state = known,
                 None => self.apply_user(change),
             },
-            Author::Agent(_) | Author::Decision => {
+            Author::Agent(_) => {
                 let before = self.state.clone();
-                let edits = self.minimal(change);
-                if matches!(author, Author::Decision) {
-                    self.apply_decision(edits);
-                    self.state.settle_own_lines();
-                } else {
-                    self.edit(&edits, author);
-                }
+                self.edit(&self.minimal(change), author);
                 self.memory.remember(before);
                 self.memory.remember(self.state.clone());
             }
@@ -278,36 +270,35 @@ impl FileReview {
 
     /// Accepts all hunks, and the existence of an empty proposed file.
     pub fn accept_all(&mut self) {
-        let ids: Vec<HunkId> = self.hunks().iter().map(|hunk| hunk.id).collect();
-        self.accept_many(&ids);
+        self.accept_many(&self.ids());
         self.existed = true;
     }
 
-    /// Returns the edit that takes a hunk back: it removes the agent's lines, restores the old
-    /// ones, and keeps the user's own. The editor performs it and reports it as
-    /// [`Author::Decision`].
-    ///
-    /// The edit is empty when none of the agent's lines is left; the editor must report it nevertheless.
+    /// Returns the edit that rejects these hunks: it removes the agent's lines, restores the old ones, and
+    /// keeps the user's own. It is empty when none of the agent's lines is left. `None`: none of the hunks is.
     #[must_use]
-    pub fn reject(&self, id: HunkId) -> Option<Change> {
-        self.reject_many(&[id], OwnText::Keep)
+    pub fn rejection(&self, ids: &[HunkId], own: OwnText) -> Option<Change> {
+        let hunks: Vec<&Hunk> = self.hunks().iter().filter(|hunk| ids.contains(&hunk.id)).collect();
+        if hunks.is_empty() { None } else { self.state.rejection(&hunks, own) }
     }
 
-    /// Returns the edit that takes these hunks back, as one change; `None` when none of them is
-    /// left.
-    #[must_use]
-    pub fn reject_many(&self, ids: &[HunkId], own: OwnText) -> Option<Change> {
-        let ids: HashSet<HunkId> = ids.iter().copied().collect();
-        let hunks: Vec<Hunk> =
-            self.hunks().iter().filter(|hunk| ids.contains(&hunk.id)).cloned().collect();
-        if hunks.is_empty() { None } else { self.state.reject(&hunks, own) }
+    /// Rejects hunks, after the editor has made the edit that [`FileReview::rejection`] gives. Returns the
+    /// number of those that were found.
+    pub fn reject(&mut self, ids: &[HunkId], own: OwnText) -> usize {
+        let before = self.state.clone();
+        let rejected = self.state.reject(&ids.iter().copied().collect(), own);
+        if rejected > 0 {
+            self.state.settle_own_lines();
+            self.memory.remember(before);
+            self.memory.remember(self.state.clone());
+        }
+        rejected
     }
 
-    /// Returns the edit that takes all hunks back.
+    /// Returns the ids of all hunks.
     #[must_use]
-    pub fn reject_all(&self) -> Option<Change> {
-        let hunks = &self.state.hunks;
-        if self.is_settled() { None } else { self.state.reject(hunks, OwnText::Keep) }
+    pub fn ids(&self) -> Vec<HunkId> {
+        self.hunks().iter().map(|hunk| hunk.id).collect()
     }
 
     /// Returns the proposal as a unified diff from the baseline.

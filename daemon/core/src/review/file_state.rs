@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Author, FileReview, HunkId, Origin};
+use super::{FileReview, HunkId, Origin, OwnText};
 use crate::{
     ids::{FileKey, SessionId, TurnId},
     plan::Plan,
@@ -166,10 +166,7 @@ impl FileReview {
     #[must_use]
     pub fn without_proposals(&self) -> (FileReview, Text) {
         let mut review = self.clone();
-        if let Some(change) = review.reject_all() {
-            // The change was made for this very text.
-            let _ = review.apply(&change, &Author::Decision);
-        }
+        review.reject(&review.ids(), OwnText::Keep);
         let text = review.current().clone();
         (review, text)
     }

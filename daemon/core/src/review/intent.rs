@@ -129,7 +129,7 @@ impl FileReview {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::OwnText, *};
 
     fn intent(before: &str, after: &str) -> Intent {
         Intent { before: Text::new(before), after: Text::new(after) }
@@ -175,8 +175,8 @@ mod tests {
         review.apply_intent(&intent, &Author::Agent(Origin::default()));
         assert_eq!(review.current().to_string(), "u\na\nX\nc\n");
         assert_eq!(review.hunks().len(), 1);
-        let rejected = review.reject_all().unwrap().apply(review.current()).unwrap();
-        assert_eq!(rejected, typed);
+        review.reject(&review.ids(), OwnText::Keep);
+        assert_eq!(*review.current(), typed);
     }
 
     #[test]

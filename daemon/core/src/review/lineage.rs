@@ -29,7 +29,7 @@ pub(super) fn heirs(
 ) -> Vec<Hunk> {
     let agent: Option<Arc<Origin>> = match author {
         Author::Agent(origin) => Some(Arc::new(origin.clone())),
-        Author::User | Author::Decision => None,
+        Author::User => None,
     };
     // A hunk that only got a neighbour was neither joined nor split.
     let stays = |hunk: &Hunk| {

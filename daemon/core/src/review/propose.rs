@@ -37,7 +37,9 @@ impl ReviewState {
 
     /// Returns the text that a rejection of all hunks leaves.
     fn rejected(&self) -> Option<Text> {
-        self.reject(&self.hunks, OwnText::Keep)?.apply(&self.current).ok()
+        self.rejection(&self.hunks.iter().collect::<Vec<_>>(), OwnText::Keep)?
+            .apply(&self.current)
+            .ok()
     }
 
     /// Moves the user's lines of a proposal into the baseline, so that a rejection restores them.

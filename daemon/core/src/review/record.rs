@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Convert, FileOperation, FileReview, FileState, Origin, Outdated};
+use super::{Convert, FileOperation, FileReview, FileState, HunkId, Origin, Outdated};
 use crate::{ids::FileKey, text::Text};
 
 /// Record of a file with pending changes.
@@ -58,8 +58,14 @@ pub enum EditPurpose {
         #[serde(rename = "fate")]
         operation: Option<FileOperation>,
     },
-    /// A rejection.
+    /// A rejection in the records of earlier versions, which do not name the hunks. It is not waited for: the
+    /// text with it passes for the user's.
     User,
+    /// A rejection of hunks.
+    Rejected {
+        ids: Vec<HunkId>,
+        drops: bool,
+    },
     /// A rejection that deletes the file which the agent created.
     Uncreated,
     /// A decision is undone, or a checkpoint restored.

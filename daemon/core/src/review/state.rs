@@ -68,14 +68,6 @@ impl ReviewState {
                 let touched = self.with_parts(adjoining);
                 self.propose(touched, edit, current, &shift, author, fresh_id);
             }
-            Author::Decision => {
-                let decided = join(self.around(&edit.range), overlapping);
-                if decided.is_empty() {
-                    self.mirror_or_revise(edit, current, shift, &Author::User, fresh_id);
-                } else {
-                    self.settle(decided, current, &shift);
-                }
-            }
         }
     }
 
@@ -117,19 +109,50 @@ impl ReviewState {
         accepted
     }
 
-    /// Returns the edit of the current text that takes hunks back.
-    pub(super) fn reject(&self, hunks: &[Hunk], own: OwnText) -> Option<Change> {
+    /// Puts what a rejection leaves of hunks into both texts. Returns the number of hunks found.
+    pub(super) fn reject(&mut self, ids: &HashSet<HunkId>, own: OwnText) -> usize {
+        let (rejected, mut pending): (Vec<Hunk>, Vec<Hunk>) =
+            std::mem::take(&mut self.hunks).into_iter().partition(|it| ids.contains(&it.id));
+        // From the last to the first, so that the lines of the others stay valid. The lines of both texts
+        // are counted after each: a kept line that ends with `\r` may merge with the next line.
+        let mut counts = vec![(self.baseline.filled_lines(), self.current.filled_lines())];
+        for hunk in rejected.iter().rev() {
+            let kept = self.kept(hunk, own);
+            self.baseline.replace(self.baseline.lines_to_chars(&hunk.old), &kept);
+            self.current.replace(self.current.lines_to_chars(&hunk.new), &kept);
+            counts.push((self.baseline.filled_lines(), self.current.filled_lines()));
+        }
+        let mut before = rejected.iter().peekable();
+        let (old, new) = counts.pop().unwrap_or_default();
+        let (mut without_old, mut without_new) = (old, new);
+        for hunk in &mut pending {
+            while before.next_if(|other| other.new.start < hunk.new.start).is_some() {
+                (without_old, without_new) = counts.pop().unwrap_or_default();
+            }
+            move_lines(&mut hunk.old, without_old, old);
+            move_lines(&mut hunk.new, without_new, new);
+        }
+        self.hunks = pending;
+        rejected.len()
+    }
+
+    /// Returns the edit of the current text that rejects hunks.
+    pub(super) fn rejection(&self, hunks: &[&Hunk], own: OwnText) -> Option<Change> {
         let edits = hunks.iter().flat_map(|hunk| {
             let span = self.current.lines_to_chars(&hunk.new);
             let shown = Text::new(&self.current.slice(span.clone()));
-            let kept = match own {
-                OwnText::Keep => Text::new(&self.kept_on_reject(hunk)),
-                OwnText::Drop => Text::new(&self.baseline.lines_slice(hunk.old.clone())),
-            };
+            let kept = Text::new(&self.kept(hunk, own));
             let edits = Change::between(&shown, &kept).edits().to_vec();
             edits.into_iter().map(move |edit| edit.shifted(span.start))
         });
         Change::new(self.current.len_chars(), edits.collect()).ok()
+    }
+
+    fn kept(&self, hunk: &Hunk, own: OwnText) -> String {
+        match own {
+            OwnText::Keep => self.kept_on_reject(hunk),
+            OwnText::Drop => self.baseline.lines_slice(hunk.old.clone()),
+        }
     }
 
     /// Accepts hunks that a rejection would not change: they hold only the user's text.
@@ -301,21 +324,6 @@ impl ReviewState {
         self.coalesce(touched.start);
     }
 
-    /// Applies the result of a decision to the baseline.
-    fn settle(&mut self, decided: Range<usize>, current: Text, shift: &Shift) {
-        let Region { old, mut new, .. } = self.region(decided.clone(), &shift.before);
-        new.end = new.end - shift.before.len() + shift.after.len();
-        self.current = current;
-        let text = self.current.lines_slice(new.clone());
-        self.baseline.replace(self.baseline.lines_to_chars(&old), &text);
-        for later in &mut self.hunks[decided.end..] {
-            move_lines(&mut later.old, old.len(), new.len());
-            move_lines(&mut later.new, shift.before.len(), shift.after.len());
-        }
-        self.hunks.drain(decided.clone());
-        self.coalesce(decided.start);
-    }
-
     /// Returns for each line of the edited window whether the user typed text in it, and whether
     /// they typed it inside a line of the agent's.
     fn user_lines(
@@ -327,7 +335,7 @@ impl ReviewState {
         author: &Author,
     ) -> (Vec<bool>, bool) {
         let typed = match author {
-            Author::User | Author::Decision => {
+            Author::User => {
                 let visible = |text: &str| text.split_whitespace().collect::<String>();
                 let inserted = visible(&edit.insert);
                 let removed = self.current.slice(edit.range.clone());
@@ -400,14 +408,6 @@ impl ReviewState {
         let end = self.hunks.partition_point(|hunk| hunk.new.start <= window.end);
         start..end.max(start)
     }
-
-    /// Returns the hunks whose text a range of chars overlaps or borders on.
-    fn around(&self, chars: &Range<usize>) -> Range<usize> {
-        let at = |line| self.current.line_to_char(line);
-        let start = self.hunks.partition_point(|hunk| at(hunk.new.end) < chars.start);
-        let end = self.hunks.partition_point(|hunk| at(hunk.new.start) <= chars.end);
-        start..end.max(start)
-    }
 }
 
 impl Shift {
@@ -444,12 +444,4 @@ fn relative(lines: &Range<usize>, start: usize) -> Range<usize> {
 /// Shifts a range after `from` lines before it became `to` lines.
 pub(super) fn move_lines(lines: &mut Range<usize>, from: usize, to: usize) {
     *lines = lines.start + to - from..lines.end + to - from;
-}
-
-fn join(a: Range<usize>, b: Range<usize>) -> Range<usize> {
-    match (a.is_empty(), b.is_empty()) {
-        (true, _) => b,
-        (_, true) => a,
-        (false, false) => a.start.min(b.start)..a.end.max(b.end),
-    }
 }

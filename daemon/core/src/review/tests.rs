@@ -39,8 +39,12 @@ impl Fixture {
         let before = self.review.current().clone();
         self.review.apply(change, author).unwrap();
         assert_eq!(*self.review.current(), change.apply(&before).unwrap());
+        self.did(change, &before);
+    }
+
+    fn did(&mut self, change: &Change, before: &Text) {
         if !change.is_empty() {
-            self.undo.push(change.invert(&before));
+            self.undo.push(change.invert(before));
             self.redo.clear();
         }
         self.check();
@@ -110,16 +114,21 @@ impl Fixture {
 
     fn reject(&mut self, index: usize) {
         let id = self.review.hunks()[index].id;
-        let change = self.review.reject(id).unwrap();
-        self.perform(&change, &Author::Decision);
+        self.reject_these(&[id], OwnText::Keep);
         assert!(self.review.hunk(id).is_none(), "rejected, but still there");
     }
 
     fn reject_all(&mut self) {
-        if let Some(change) = self.review.reject_all() {
-            self.perform(&change, &Author::Decision);
-        }
+        self.reject_these(&self.review.ids(), OwnText::Keep);
         assert!(self.review.is_settled(), "{:#?}", self.review.hunks());
+    }
+
+    fn reject_these(&mut self, ids: &[HunkId], own: OwnText) {
+        let Some(change) = self.review.rejection(ids, own) else { return };
+        let before = self.review.current().clone();
+        assert_eq!(self.review.reject(ids, own), ids.len());
+        assert_eq!(*self.review.current(), change.apply(&before).unwrap());
+        self.did(&change, &before);
     }
 
     /// One line a hunk: id, what goes, what comes.
@@ -195,9 +204,9 @@ fn a_decision_on_a_hunk_that_is_gone_changes_nothing() {
     fixture.agent("three", "3");
     let id = fixture.review.hunks()[0].id;
     fixture.reject(0);
-    assert_eq!(fixture.review.reject(id), None);
+    assert_eq!(fixture.review.rejection(&[id], OwnText::Keep), None);
+    assert_eq!(fixture.review.reject(&[id], OwnText::Keep), 0);
     assert!(!fixture.review.accept(id));
-    assert_eq!(fixture.review.reject_all(), None);
     assert_eq!(fixture.text(), FIVE);
 }
 
@@ -261,7 +270,8 @@ fn a_hunk_the_user_rewrote_entirely_can_still_be_decided() {
     fixture.shows(expect![[r#"
         0 mixed "" → "my own\n"
     "#]]);
-    assert!(fixture.review.reject_all().unwrap().is_empty());
+    let ids = fixture.review.ids();
+    assert!(fixture.review.rejection(&ids, OwnText::Keep).unwrap().is_empty());
     fixture.reject(0);
     assert_eq!(fixture.baseline(), "one\ntwo\nthree\nmy own\nfour\nfive\n");
 }
@@ -434,8 +444,8 @@ fn a_word_typed_inside_a_line_of_the_agent_is_known_and_can_go_with_the_hunk() {
         fixture.agent("old\n", "first\nsecond\n");
         fixture.user(what, with);
         let hunk = fixture.review.hunks()[0].clone();
-        let kept = fixture.review.reject_many(&[hunk.id], OwnText::Keep).unwrap();
-        let dropped = fixture.review.reject_many(&[hunk.id], OwnText::Drop).unwrap();
+        let kept = fixture.review.rejection(&[hunk.id], OwnText::Keep).unwrap();
+        let dropped = fixture.review.rejection(&[hunk.id], OwnText::Drop).unwrap();
         let text = |change: Change| change.apply(fixture.review.current()).unwrap().to_string();
         (fixture.review.line_typed_in(&hunk), text(kept), text(dropped))
     };
@@ -476,8 +486,7 @@ fn dropping_what_the_user_typed_settles_the_hunk_and_can_be_undone() {
     fixture.user("first", "first // short");
     let shown = fixture.show();
     let id = fixture.review.hunks()[0].id;
-    let change = fixture.review.reject_many(&[id], OwnText::Drop).unwrap();
-    fixture.perform(&change, &Author::Decision);
+    fixture.reject_these(&[id], OwnText::Drop);
     assert_eq!((fixture.text().as_str(), fixture.show().as_str()), ("a\nold\nb\n", ""));
     assert!(fixture.undo());
     assert_eq!(fixture.show(), shown);

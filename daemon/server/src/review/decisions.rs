@@ -277,7 +277,7 @@ impl Reviews {
         let mut after = review.current().clone();
         let (mut notices, mut moved_to) = (Vec::new(), None);
         if !target.ids.is_empty() {
-            after = review.reject_many(&target.ids, own)?.apply(&after).ok()?;
+            after = review.rejection(&target.ids, own)?.apply(&after).ok()?;
             let patch = bounded(self.patch_for_model(review, &target.ids, path));
             notices.push(format!(
                 "{REJECTED} this change of yours in {path}; it is no longer in the file. Do not propose it again unless they ask:\n{patch}"

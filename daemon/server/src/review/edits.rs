@@ -8,7 +8,7 @@
 use cairn_core::{
     change::{Change, LengthMismatch},
     ids::FileKey,
-    review::{Author, FileOperation, FileReview, FileState, Hunk, HunkId, OwnText},
+    review::{FileOperation, FileReview, FileState, Hunk, HunkId, OwnText},
     text::Text,
 };
 use cairn_protocol::{EditProblem, FileChange};
@@ -165,17 +165,14 @@ impl Reviews {
             review.reconcile(&document.text);
             entry.dirty = true;
         }
-        let Some(change) = review.reject_many(ids, own) else {
+        let Some(change) = review.rejection(ids, own) else {
             return drop(reply.send(Proposed::Stale));
         };
         if change.is_empty() {
             // Nothing of the agent's is left in these hunks.
-            let answer = match review.apply(&change, &Author::Decision) {
-                Ok(()) => Proposed::Applied { added: 0, removed: 0 },
-                Err(error) => mismatch(error),
-            };
+            review.reject(ids, own);
             entry.dirty = true;
-            return drop(reply.send(answer));
+            return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
         }
         let current = review.current().clone();
         let notified = review
@@ -201,7 +198,7 @@ impl Reviews {
                     label,
                     edit,
                     Some(after),
-                    Outcome::Reject { before: current, change, notified, notice },
+                    Outcome::Reject { before: current, ids: ids.to_vec(), own, notified, notice },
                     (0, 0),
                     reply,
                 );

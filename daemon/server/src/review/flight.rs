@@ -109,7 +109,8 @@ pub(super) enum Outcome {
     },
     Reject {
         before: Text,
-        change: Change,
+        ids: Vec<HunkId>,
+        own: OwnText,
         notified: Vec<SessionId>,
         /// Notice for the model, should the rejection arrive late.
         notice: String,

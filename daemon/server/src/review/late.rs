@@ -105,9 +105,9 @@ impl TrackedFile {
                     accept_of(review, origin);
                 }
             }
-            (Outcome::Reject { .. }, Some(intent)) => {
+            (Outcome::Reject { ids, own, .. }, _) => {
                 if let Some(review) = &mut self.review {
-                    review.apply_intent(&intent, &Author::Decision);
+                    review.reject(ids, *own);
                 }
             }
             (Outcome::Restore { former, .. }, _) => {
@@ -119,7 +119,7 @@ impl TrackedFile {
                 self.deleted(base, origin, self.newest_edit);
             }
             // A move takes the entry along, which is for the hub to do.
-            (Outcome::Moved { .. } | Outcome::Agent { .. } | Outcome::Reject { .. }, _) => {}
+            (Outcome::Moved { .. } | Outcome::Agent { .. }, _) => {}
         }
     }
 

@@ -6,7 +6,7 @@
 
 use cairn_core::{
     change::Change,
-    review::{EditPurpose, EditRecord, FileState, Intent},
+    review::{EditPurpose, EditRecord, FileState, Intent, OwnText},
     text::Text,
 };
 
@@ -99,9 +99,9 @@ impl TimedOutEdit {
                 let operation = operation.as_ref().filter(|_| *policy != EditPolicy::Accept);
                 EditPurpose::Moved { to: to.clone(), operation: operation.cloned() }
             }
-            Outcome::Reject { before: text, .. } => {
+            Outcome::Reject { before: text, ids, own, .. } => {
                 before = Some(text.clone());
-                EditPurpose::User
+                EditPurpose::Rejected { ids: ids.clone(), drops: *own == OwnText::Drop }
             }
             Outcome::Delete { .. } => EditPurpose::Uncreated,
             Outcome::Restore { before: text, former, is_undo } => {
@@ -132,17 +132,10 @@ impl TimedOutEdit {
                 let policy = EditPolicy::Propose;
                 (None, Outcome::Moved { to, base: expected, operation, origin, policy })
             }
-            EditPurpose::User => {
-                let change = Change::between(&text, &expected);
-                (
-                    Some(expected),
-                    Outcome::Reject {
-                        before: text,
-                        change,
-                        notified: Vec::new(),
-                        notice: String::new(),
-                    },
-                )
+            EditPurpose::Rejected { ids, drops } => {
+                let own = if drops { OwnText::Drop } else { OwnText::Keep };
+                let (notified, notice) = (Vec::new(), String::new());
+                (Some(expected), Outcome::Reject { before: text, ids, own, notified, notice })
             }
             EditPurpose::Uncreated => {
                 (None, Outcome::Delete { notified: Vec::new(), notice: String::new() })
@@ -152,7 +145,7 @@ impl TimedOutEdit {
                 let outcome = Outcome::Restore { before, former, is_undo };
                 ((!deletes).then_some(expected), outcome)
             }
-            EditPurpose::Unknown(_) => return None,
+            EditPurpose::User | EditPurpose::Unknown(_) => return None,
         };
         let restarts = restarts + 1;
         (restarts <= MOST_RESTARTS).then_some(Self { expected, outcome, restarts })

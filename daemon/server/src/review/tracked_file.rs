@@ -313,9 +313,11 @@ impl TrackedFile {
                     accept_of(review, origin);
                 }
             }
-            Outcome::Reject { change, before: _, notified: _, notice: _ } => {
+            Outcome::Reject { ids, own, before: _, notified: _, notice: _ } => {
                 if let Some(review) = &mut self.review {
-                    follow(review, change, expected, &Author::Decision);
+                    review.reject(ids, *own);
+                    // The user may have typed since the rejection was sent.
+                    review.reconcile(expected);
                 }
             }
             Outcome::Restore { former, .. } => {

@@ -50,8 +50,7 @@ fn a_line_of_a_megabyte_is_reviewed_in_time() {
     assert_eq!(review.unaccept(&former, &[HunkId(0)]), []);
     let restored = FileReview::restore(review.snapshot()).unwrap();
     assert_eq!(restored.snapshot(), former.snapshot());
-    let change = review.reject_all().unwrap();
-    review.apply(&change, &Author::Decision).unwrap();
+    review.reject(&review.ids(), OwnText::Keep);
     // It is one line, and the user wrote in it: both are kept.
     assert_eq!(review.current().to_string(), format!("{text}\n{}", former.current()));
 }
@@ -72,8 +71,7 @@ fn a_file_of_a_hundred_thousand_lines_with_five_hundred_hunks_is_reviewed_in_tim
     assert_eq!(review.unaccept(&former, &[ids[0].id, ids[250].id]), []);
     assert_eq!(review.snapshot(), former.snapshot());
 
-    let change = review.reject_all().unwrap();
-    review.apply(&change, &Author::Decision).unwrap();
+    review.reject(&review.ids(), OwnText::Keep);
     assert!(review.is_settled());
     assert_eq!(review.current().to_string(), format!("top\n{original}bottom"));
 }
@@ -99,8 +97,10 @@ fn deciding_all_hunks_takes_less_than_quadratic_time() {
     is_not_quadratic("accept", |hunks| timed(rewritten(hunks * 10, hunks), FileReview::accept_all));
     is_not_quadratic("reject", |hunks| {
         timed(rewritten(hunks * 10, hunks), |review| {
-            let change = review.reject_all().unwrap();
-            review.apply(&change, &Author::Decision).unwrap();
+            let ids = review.ids();
+            let change = review.rejection(&ids, OwnText::Keep).unwrap();
+            review.reject(&ids, OwnText::Keep);
+            assert_eq!(review.current().len_chars(), change.len_after());
         })
     });
 }

@@ -158,7 +158,7 @@ impl Pair {
         self.fixture.splice(range, &come.concat(), author);
         match author {
             Author::Agent(_) => self.model.agent(gone, &come),
-            Author::User | Author::Decision => self.model.user(gone, &come),
+            Author::User => self.model.user(gone, &come),
         }
     }
 

@@ -1,7 +1,8 @@
 use cairn_core::{
     change::Change,
     review::{
-        Author, Convert, DecisionEffects, EditPurpose, EditRecord, FileReview, FileState, Origin,
+        Author, Convert, DecisionEffects, EditPurpose, EditRecord, FileReview, FileState, HunkId,
+        Origin,
     },
     text::{FileEncoding, Text},
 };
@@ -244,12 +245,16 @@ fn an_edit_with_an_unknown_purpose_does_not_hide_its_file() {
         before: None,
         expected: Text::new("1\n"),
         after: None,
-        purpose: EditPurpose::User,
+        purpose: EditPurpose::Rejected { ids: vec![HunkId(0)], drops: false },
         restarts: 0,
     });
     store.file(file.clone());
     close(store, folder.path());
-    edit_journal(folder.path(), r#""what":"user""#, r#""what":{"copied":{"to":"z"}}"#);
+    edit_journal(
+        folder.path(),
+        r#""what":{"rejected":{"ids":[0],"drops":false}}"#,
+        r#""what":{"copied":{"to":"z"}}"#,
+    );
     let (_store, found) = open(folder.path());
     let unknown = serde_json::json!({"copied": {"to": "z"}});
     file.under_way.as_mut().unwrap().purpose = EditPurpose::Unknown(unknown);
