@@ -39,11 +39,6 @@ impl Likeness {
     fn reaches(&self, percent: usize) -> bool {
         200 * self.equal >= percent * self.all
     }
-
-    /// Share of both texts that is equal, in percent; zero if both are blank.
-    fn percent(&self) -> usize {
-        (200 * self.equal).checked_div(self.all).unwrap_or(0)
-    }
 }
 
 /// Returns the changed words of a replacement, in order; `None` if its lines do not pair up, or are
@@ -74,11 +69,6 @@ pub fn changed_words(old: &str, new: &str) -> Option<Vec<WordChange>> {
         changes.extend(words);
     }
     (all.reaches(50) && !changes.is_empty()).then_some(changes)
-}
-
-/// Share of two lines that is equal, in percent, without their indentation.
-pub(super) fn percent_equal(old: &str, new: &str) -> usize {
-    of_line(0, old, new).1.percent()
 }
 
 /// Returns the lines with their endings; `None` if there are too many or too long ones.

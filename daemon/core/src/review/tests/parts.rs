@@ -92,30 +92,6 @@ fn a_later_call_that_changes_one_part_is_the_origin_of_that_part_alone() {
     assert_eq!(calls, ["call", "later"]);
 }
 
-/// The example of a function directly above a changed signature, and of two calls on neighbouring lines.
-#[test]
-fn a_function_directly_above_a_changed_signature_is_decided_alone() {
-    let base = "import re\ndef short(text, max_length=45):\n    return text\n";
-    let new = "import re\ndef _cut(words, limit):\n    return words[:limit]\ndef short(text, *, max_length=45):\n    return text\n";
-    for (index, left) in [
-        (0, "import re\ndef short(text, *, max_length=45):\n    return text\n"),
-        (
-            1,
-            "import re\ndef _cut(words, limit):\n    return words[:limit]\ndef short(text, max_length=45):\n    return text\n",
-        ),
-    ] {
-        let mut fixture = Fixture::new(base);
-        fixture.perform(&Change::between(&Text::new(base), &Text::new(new)), &agent("call"));
-        let former = fixture.show();
-        fixture.reject(index);
-        assert_eq!(fixture.text(), left);
-        fixture.undo();
-        assert_eq!(fixture.show(), former);
-        fixture.reject_all();
-        assert_eq!(fixture.text(), base);
-    }
-}
-
 #[test]
 fn neighbouring_lines_that_two_calls_changed_are_decided_alone() {
     let both = "0 \"two\\n\" → \"2\\n\"\n1 \"three\\n\" → \"3\\n\"\n";
@@ -147,18 +123,6 @@ fn neighbouring_lines_that_two_calls_changed_are_decided_alone() {
         fixture.reject(0);
         assert_eq!(fixture.text(), FIVE.replace("two", "2"));
     }
-}
-
-#[test]
-fn a_name_that_calls_change_line_by_line_is_one_edit() {
-    let base: String = (0..30).map(|n| format!("former[{n}] = {n};\n")).collect();
-    let mut fixture = Fixture::new(&base);
-    for n in 0..30 {
-        fixture.replace(&format!("former[{n}]"), &format!("present[{n}]"), &agent(&n.to_string()));
-    }
-    assert_eq!(fixture.review.hunks().len(), 1);
-    fixture.reject_all();
-    assert_eq!(fixture.text(), base);
 }
 
 #[test]
