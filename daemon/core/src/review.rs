@@ -24,6 +24,7 @@ use memory::Memory;
 pub use record::{EditPurpose, EditRecord, FileRecord};
 pub use snapshot::{HunkSnapshot, Outdated, ReviewSnapshot};
 use state::ReviewState;
+pub use transition::{Cause, Transition};
 pub use unaccept::StaysAccepted;
 
 mod file_state;
@@ -38,6 +39,7 @@ mod record;
 pub mod reference;
 mod snapshot;
 mod state;
+mod transition;
 mod unaccept;
 mod window;
 

@@ -10,7 +10,10 @@ use cairn_core::{
     context::WENT_BACK,
     ids::{FileKey, SessionId, TurnId},
     plan::Plan,
-    review::{Checkpoint, DecisionEffects, DecisionUndo, FileReview, FileSnapshot, FileState},
+    review::{
+        Cause, Checkpoint, DecisionEffects, DecisionUndo, FileReview, FileSnapshot, FileState,
+        Transition,
+    },
     text::Text,
 };
 use cairn_protocol::{
@@ -22,8 +25,9 @@ use tokio::sync::oneshot;
 
 use super::{
     Reviews,
+    delivery::Sending,
     event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
-    flight::{Outcome, QueuedEdit},
+    flight::QueuedEdit,
     problem::{Failures, of_outcome},
     translate::edit_of,
 };
@@ -241,8 +245,9 @@ impl Reviews {
                 return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
             }
         };
-        let outcome = Outcome::Restore { before: now, former, is_undo: false };
-        self.send_edit(key, label, change, before.text, outcome, (0, 0), reply);
+        let cause = Cause::Restore { former, is_undo: false };
+        let transition = Transition { before: now, after: before.text, cause };
+        self.send(key, Sending::of(label, change, transition, reply));
     }
 
     pub(super) fn went_back(&mut self, went: WentBack) {

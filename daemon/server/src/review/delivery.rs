@@ -11,7 +11,7 @@ use std::{
 
 use cairn_core::{
     ids::{FileKey, SessionId},
-    review::{FileOperation, FileReview, Hunk, Origin},
+    review::{Cause, FileReview, Origin, Transition},
     sanitize::foreign_words,
     text::{FileEncoding, Text},
 };
@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     event::{DiskPurpose, ReviewEvent, SessionNotice},
-    flight::{AwaitingDecision, InFlight, Outcome},
+    flight::{AwaitingDecision, InFlight, QueuedEdit, RejectionNotice},
     timed_out_edit::TimedOutEdit,
 };
 use crate::{
@@ -36,21 +36,37 @@ const SEEN_WITHIN: Duration = Duration::from_secs(5);
 /// Number of times that an editor is made to look at a file on disk meanwhile.
 const LOOKS: u32 = 4;
 
-impl Reviews {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one edit on its way is just these facts, named at each call"
-    )]
-    pub(super) fn send_edit(
-        &mut self,
-        key: &FileKey,
+/// An edit for the editor.
+pub(super) struct Sending {
+    pub(super) label: String,
+    pub(super) change: FileChange,
+    pub(super) transition: Transition,
+    /// True if the call continues when all of the edit is decided.
+    pub(super) waits: bool,
+    pub(super) notice: RejectionNotice,
+    /// Lines added and removed.
+    pub(super) counts: (u32, u32),
+    pub(super) reply: oneshot::Sender<Proposed>,
+    /// Edit to queue at the target of a move.
+    pub(super) then: Option<Box<QueuedEdit>>,
+}
+
+impl Sending {
+    /// An edit without counts, for which nobody waits.
+    pub(super) fn of(
         label: String,
         change: FileChange,
-        expected: Option<Text>,
-        outcome: Outcome,
-        counts: (u32, u32),
+        transition: Transition,
         reply: oneshot::Sender<Proposed>,
-    ) {
+    ) -> Self {
+        let (notice, counts) = (RejectionNotice::default(), (0, 0));
+        Self { label, change, transition, waits: false, notice, counts, reply, then: None }
+    }
+}
+
+impl Reviews {
+    pub(super) fn send(&mut self, key: &FileKey, sending: Sending) {
+        let Sending { label, change, transition, waits, notice, counts, reply, then } = sending;
         self.files.edits_sent += 1;
         let edit_id = self.files.edits_sent;
         let made_for = match &change {
@@ -62,32 +78,33 @@ impl Reviews {
             self.remember_folders(&path);
         }
         self.files.edited(key);
-        self.note_form(key, &outcome);
-        self.before_outcome(key, &outcome);
+        self.note_form(key, &transition);
+        self.before_transition(key, &transition);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         // A file that is created again gets its recorded form.
         if let (FileChange::Create { .. }, Some(path)) = (&change, path_of(key)) {
-            let recorded = match &outcome {
-                Outcome::Restore { former, .. } => former.form,
-                _ => entry.form,
+            let recorded = match &transition.cause {
+                Cause::Restore { former, .. } => former.form,
+                Cause::Call { .. } | Cause::Reject { .. } | Cause::Move { .. } => entry.form,
             };
             let workspace = self.services.workspace.iter();
             workspace.for_each(|workspace| workspace.will_create(&path, recorded));
         }
         entry.newest_edit = edit_id;
+        let of_agent = transition.origin().is_some();
         entry.in_flight = Some(InFlight {
             edit_id,
-            expected,
-            outcome,
+            transition,
+            waits,
+            notice,
             seen: false,
             answered: false,
             counts,
             reply,
-            then: None,
+            then,
             review_before: None,
         });
         let mut params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
-        let of_agent = entry.in_flight.as_ref().is_some_and(|edit| edit.outcome.is_of_agent());
         let recorded = self.keep_now(key);
         let (workspace, key) = (self.services.workspace.clone(), key.to_owned());
         let (mailbox, editor) = (self.mailbox.clone(), Arc::clone(&self.services.editor));
@@ -115,15 +132,8 @@ impl Reviews {
     }
 
     /// Records the form of a file that the agent is about to change.
-    fn note_form(&mut self, key: &FileKey, outcome: &Outcome) {
-        let reads = match outcome {
-            Outcome::Agent { base, .. } => base.is_some(),
-            Outcome::Deleted { .. } | Outcome::Moved { origin: Some(_), .. } => true,
-            Outcome::Moved { origin: None, .. }
-            | Outcome::Reject { .. }
-            | Outcome::Restore { .. }
-            | Outcome::Delete { .. } => false,
-        };
+    fn note_form(&mut self, key: &FileKey, transition: &Transition) {
+        let reads = transition.origin().is_some() && transition.before.is_some();
         let (Some(entry), Some(workspace), Some(path), true) =
             (self.files.entries.get_mut(key), &self.services.workspace, path_of(key), reads)
         else {
@@ -133,22 +143,11 @@ impl Reviews {
     }
 
     /// Records the file for the checkpoint before the agent changes it.
-    fn before_outcome(&mut self, key: &FileKey, outcome: &Outcome) {
-        match outcome {
-            Outcome::Agent { base, origin, .. } => {
-                self.remember_before(key, &origin.turn, base.as_ref());
-            }
-            Outcome::Deleted { base, origin, .. } => {
-                self.remember_before(key, &origin.turn, Some(base));
-            }
-            Outcome::Moved { to, base, origin: Some(origin), .. } => {
-                self.remember_before(key, &origin.turn, Some(base));
-                self.remember_before(to, &origin.turn, None);
-            }
-            Outcome::Moved { origin: None, .. }
-            | Outcome::Reject { .. }
-            | Outcome::Restore { .. }
-            | Outcome::Delete { .. } => {}
+    fn before_transition(&mut self, key: &FileKey, transition: &Transition) {
+        let Some(origin) = transition.origin() else { return };
+        self.remember_before(key, &origin.turn, transition.before.as_ref());
+        if let Some(to) = transition.target() {
+            self.remember_before(to, &origin.turn, None);
         }
     }
 
@@ -172,11 +171,8 @@ impl Reviews {
             return self.settle(&key);
         }
         // A deleted file may stay open in the editor as a struck-through tab: no close ever comes.
-        let deleted = in_flight.expected.is_none();
-        let at = match &in_flight.outcome {
-            Outcome::Moved { to, .. } => to.clone(),
-            _ => key.clone(),
-        };
+        let deleted = in_flight.transition.after.is_none();
+        let at = in_flight.transition.target().unwrap_or(&key).clone();
         if !open || deleted {
             return self.read_disk(&at, DiskPurpose::Confirm(edit_id));
         }
@@ -235,13 +231,13 @@ impl Reviews {
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(in_flight) = entry.in_flight.take() else { return };
         self.files.edited(key);
-        if let Outcome::Moved { to, .. } = &in_flight.outcome {
+        if let Some(to) = in_flight.transition.target() {
             self.files.edited(to);
         }
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let done = matches!(answer, Proposed::Applied { .. });
         if done
-            && in_flight.outcome.is_of_agent()
+            && in_flight.transition.origin().is_some()
             && let Some(path) = path_of(key)
         {
             // Before the call continues and loads the instructions around the file.
@@ -251,17 +247,20 @@ impl Reviews {
             entry.wait_for(TimedOutEdit::of(&in_flight));
             entry.mark_changed();
         } else if done {
-            entry.forget_done(in_flight.expected.as_ref());
+            entry.forget_done(in_flight.transition.after.as_ref());
         }
-        let deciding =
-            matches!(in_flight.outcome, Outcome::Reject { .. } | Outcome::Restore { .. });
+        let deciding = match &in_flight.transition.cause {
+            Cause::Reject { .. } => in_flight.transition.after.is_some(),
+            Cause::Restore { .. } => true,
+            Cause::Call { .. } | Cause::Move { .. } => false,
+        };
         let save = deciding && entry.saveable && done;
         match in_flight.then {
             Some(then) if done => entry.queue.push_front(*then),
             Some(then) => then.answer(answer.clone()),
             None => {}
         }
-        match in_flight.outcome.waits() {
+        match in_flight.transition.origin().filter(|_| in_flight.waits) {
             Some(origin) if done => {
                 let origin = origin.clone();
                 entry.undecided.push(AwaitingDecision { origin, answer, reply: in_flight.reply });
@@ -270,17 +269,15 @@ impl Reviews {
             Some(_) | None => drop(in_flight.reply.send(answer)),
         }
         if done {
-            if in_flight.outcome.is_accepted_operation() {
+            let transition = in_flight.transition;
+            if transition.is_accepted_operation() {
                 self.accept_operation(key);
             }
-            match &in_flight.outcome {
-                Outcome::Moved { to, base, .. } => {
-                    self.remember_left(key, None);
-                    self.remember_left(to, Some(base));
-                }
-                _ => self.remember_left(key, in_flight.expected.as_ref()),
+            self.remember_left(key, transition.after.as_ref());
+            if let Some(to) = transition.target() {
+                self.remember_left(to, transition.before.as_ref());
             }
-            self.know(key, in_flight.outcome, in_flight.expected);
+            self.know(key, transition, &in_flight.notice.sessions);
         } else if self.services.docs.get(key).is_none() {
             self.read_disk(key, DiskPurpose::Reconcile);
         }
@@ -292,64 +289,56 @@ impl Reviews {
     }
 
     /// Records the new text for the sessions whose model knows it already, so that they get no
-    /// notice.
-    pub(super) fn know(&mut self, key: &FileKey, outcome: Outcome, expected: Option<Text>) {
-        let sessions = |hunks: &[Hunk], operation: Option<&FileOperation>| -> Vec<SessionId> {
-            let of_file = operation.iter().flat_map(|operation| operation.origin.sessions());
-            hunks.iter().flat_map(|hunk| hunk.origin.sessions()).chain(of_file).cloned().collect()
-        };
-        let reads = &mut self.reads;
-        match (outcome, expected) {
-            (Outcome::Agent { base, origin, .. }, Some(after)) => {
-                self.edited(&origin, key, base.as_ref(), &after);
-            }
-            (Outcome::Deleted { origin, .. }, _) => {
-                let notified: Vec<SessionId> = origin.sessions().cloned().collect();
-                reads.gone(key, &notified);
-            }
-            (Outcome::Reject { before, notified, .. }, Some(after)) => {
-                reads.went(key, &notified, &before, &after);
-            }
-            (Outcome::Restore { before: Some(before), former, .. }, after) => {
+    /// notice. `told`: the sessions that are told of a rejection.
+    pub(super) fn know(&mut self, key: &FileKey, transition: Transition, told: &[SessionId]) {
+        let Transition { before, after, cause } = transition;
+        let sessions = match cause {
+            Cause::Call { origin, .. } => match after {
+                Some(after) => return self.edited(&origin, key, before.as_ref(), &after),
+                None => origin.sessions().cloned().collect(),
+            },
+            Cause::Reject { .. } => told.to_vec(),
+            Cause::Restore { former, .. } => {
                 let hunks = former.review.as_ref().map(FileReview::hunks).unwrap_or_default();
-                let notified = sessions(hunks, former.operation.as_ref());
-                match after {
-                    Some(after) => reads.went(key, &notified, &before, &after),
-                    None => reads.gone(key, &notified),
-                }
+                let of_file = former.operation.iter().flat_map(|it| it.origin.sessions());
+                let of_hunks = hunks.iter().flat_map(|hunk| hunk.origin.sessions());
+                of_hunks.chain(of_file).cloned().collect()
             }
-            (Outcome::Delete { notified, .. }, _) => reads.gone(key, &notified),
-            // No model knows a file that did not exist; a move is recorded at its new path.
-            (Outcome::Restore { before: None, .. } | Outcome::Moved { .. }, _)
-            | (Outcome::Agent { .. } | Outcome::Reject { .. }, None) => {}
+            // A move is recorded at its new path.
+            Cause::Move { .. } => return,
+        };
+        match (before, after) {
+            (Some(before), Some(after)) => self.reads.went(key, &sessions, &before, &after),
+            (Some(_), None) => self.reads.gone(key, &sessions),
+            // No model knows a file that did not exist.
+            (None, _) => {}
         }
     }
 
     /// Notifies the model of a late edit that has arrived, because it was told of the timeout.
     pub(super) fn late_edit_landed(&mut self, key: &FileKey, late: TimedOutEdit) {
         let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
-        let TimedOutEdit { expected, outcome, .. } = late;
-        let (notified, text) = match &outcome {
-            Outcome::Agent { origin, .. } | Outcome::Deleted { origin, .. } => (
+        let TimedOutEdit { transition, notice, .. } = late;
+        let (notified, text) = match &transition.cause {
+            Cause::Call { origin, .. } => (
                 vec![origin.doer().0.to_owned()],
                 format!(
                     "Your change of {path}, of which you were told that the editor had not applied it, has been applied now. Read the file before you change it again."
                 ),
             ),
-            Outcome::Reject { notified, notice, .. } | Outcome::Delete { notified, notice } => {
-                (notified.clone(), notice.clone())
+            Cause::Reject { .. } | Cause::Restore { .. } | Cause::Move { .. } => {
+                (notice.sessions.clone(), notice.text)
             }
-            Outcome::Restore { .. } | Outcome::Moved { .. } => (Vec::new(), String::new()),
         };
         self.tell_models(notified.into_iter().collect(), text);
-        if let Outcome::Restore { before, is_undo: true, .. } = &outcome {
-            self.undo_landed(key, before.as_ref());
+        if let Cause::Restore { is_undo: true, .. } = &transition.cause {
+            self.undo_landed(key, transition.before.as_ref());
         }
-        if outcome.is_accepted_operation() {
+        if transition.is_accepted_operation() {
             self.accept_operation(key);
         }
-        self.remember_left(key, expected.as_ref());
-        self.know(key, outcome, expected);
+        self.remember_left(key, transition.after.as_ref());
+        self.know(key, transition, &notice.sessions);
     }
 
     fn edited(&mut self, origin: &Origin, key: &FileKey, base: Option<&Text>, after: &Text) {

@@ -14,7 +14,6 @@ use cairn_core::{ids::FileKey, text::Text};
 use super::{
     Reviews,
     event::{DiskFound, DiskPurpose, ReviewEvent},
-    flight::Outcome,
     tracked_file::TrackedFile,
 };
 use crate::{
@@ -132,14 +131,14 @@ impl Reviews {
         let Some(mut owner) = self.key_in_flight(edit_id) else { return };
         let Some(entry) = self.files.entries.get_mut(&owner) else { return };
         let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else { return };
-        let moved = matches!(in_flight.outcome, Outcome::Moved { .. });
+        let moved = in_flight.transition.target().is_some();
         // If a file moved with unsaved text, the disk has an older text.
-        if !(if moved { open || text.is_some() } else { in_flight.expected == text }) {
+        if !(if moved { open || text.is_some() } else { in_flight.transition.after == text }) {
             return self.overdue(edit_id);
         }
         in_flight.seen = true;
         entry.dirty = true;
-        if in_flight.expected.is_none() {
+        if in_flight.transition.after.is_none() {
             // An editor may still show the document of a file that no longer exists.
             self.services.docs.remove(&owner);
         }

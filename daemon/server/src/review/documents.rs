@@ -2,7 +2,7 @@
 
 use cairn_core::{change::Change, ids::FileKey, text::Text};
 
-use super::{Reviews, event::DiskPurpose, flight::Outcome};
+use super::{Reviews, event::DiskPurpose};
 use crate::{
     docs::Document,
     event::ContentChange,
@@ -144,10 +144,8 @@ impl Reviews {
             entry.saveable |= !entry.is_moving();
             // The document sends no more changes: the disk shows whether the edit arrived.
             let awaited = entry.in_flight.as_ref().filter(|edit| edit.answered && !edit.seen);
-            let awaited = awaited.map(|edit| match &edit.outcome {
-                Outcome::Moved { to, .. } => (to.clone(), edit.edit_id),
-                _ => (key, edit.edit_id),
-            });
+            let awaited = awaited
+                .map(|edit| (edit.transition.target().cloned().unwrap_or(key), edit.edit_id));
             if let Some((at, edit_id)) = awaited {
                 self.read_disk(&at, DiskPurpose::Confirm(edit_id));
             }

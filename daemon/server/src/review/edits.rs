@@ -8,7 +8,7 @@
 use cairn_core::{
     change::{Change, LengthMismatch},
     ids::FileKey,
-    review::{FileOperation, FileReview, FileState, Hunk, HunkId, OwnText},
+    review::{Cause, FileOperation, FileReview, FileState, Hunk, HunkId, OwnText, Transition},
     text::Text,
 };
 use cairn_protocol::{EditProblem, FileChange};
@@ -17,13 +17,14 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     decisions::still_accepted,
+    delivery::Sending,
     event::DiskPurpose,
-    flight::{Outcome, QueuedEdit},
+    flight::{QueuedEdit, RejectionNotice},
     tracked_file::TrackedFile,
     translate::{edit_of, line_counts, same_but_last_break},
 };
 use crate::{
-    ports::{Proposal, Proposed, Wanted, text_hash},
+    ports::{EditPolicy, Proposal, Proposed, Wanted, text_hash},
     workspace::{key_of, path_of, uri_of},
 };
 
@@ -142,8 +143,10 @@ impl Reviews {
             None => FileChange::Create { text: new_text.to_string() },
         };
         let label = format!("Cairn: edit {}", entry.path);
-        let outcome = Outcome::Agent { base, change, origin, policy };
-        self.send_edit(key, label, file_change, Some(new_text), outcome, counts, reply);
+        let cause = Cause::Call { origin, accepted: policy == EditPolicy::Accept };
+        let transition = Transition { before: base, after: Some(new_text), cause };
+        let sending = Sending::of(label, file_change, transition, reply);
+        self.send(key, Sending { counts, waits: policy == EditPolicy::Wait, ..sending });
     }
 
     fn start_reject(
@@ -182,29 +185,22 @@ impl Reviews {
             .flat_map(|hunk| hunk.origin.sessions().cloned())
             .collect();
         let label = format!("Cairn: reject in {}", entry.path);
-        match change.apply(&current) {
-            Ok(after) if !review.existed() && after.len_chars() == 0 => {
-                let delete = FileChange::Delete {
-                    expected_hash: text_hash(&current),
-                    empty_folders: self.made_folders(key),
-                };
-                let outcome = Outcome::Delete { notified, notice };
-                self.send_edit(key, label, delete, None, outcome, (0, 0), reply);
-            }
-            Ok(after) => {
-                let edit = edit_of(&current, &change, open.as_deref(), self.form);
-                self.send_edit(
-                    key,
-                    label,
-                    edit,
-                    Some(after),
-                    Outcome::Reject { before: current, ids: ids.to_vec(), own, notified, notice },
-                    (0, 0),
-                    reply,
-                );
-            }
-            Err(error) => drop(reply.send(mismatch(error))),
-        }
+        let after = match change.apply(&current) {
+            Ok(after) => Some(after).filter(|it| review.existed() || !it.is_empty()),
+            Err(error) => return drop(reply.send(mismatch(error))),
+        };
+        let edit = match after {
+            Some(_) => edit_of(&current, &change, open.as_deref(), self.form),
+            None => FileChange::Delete {
+                expected_hash: text_hash(&current),
+                empty_folders: self.made_folders(key),
+            },
+        };
+        let cause = Cause::Reject { ids: ids.to_vec(), own };
+        let transition = Transition { before: Some(current), after, cause };
+        let notice = RejectionNotice { sessions: notified, text: notice };
+        let sending = Sending::of(label, edit, transition, reply);
+        self.send(key, Sending { notice, ..sending });
     }
 
     fn start_restore(
@@ -225,8 +221,8 @@ impl Reviews {
             let target = former.current().clone();
             let label = format!("Cairn: restore {}", entry.path);
             let create = FileChange::Create { text: target.to_string() };
-            let outcome = Outcome::Restore { before: None, former: state, is_undo: true };
-            return self.send_edit(key, label, create, Some(target), outcome, (0, 0), reply);
+            let transition = undo(None, Some(target), state);
+            return self.send(key, Sending::of(label, create, transition, reply));
         }
         let (Some(former), true) =
             (&mut state.review, is_deletion || (after.is_some() && !entry.is_gone()))
@@ -252,9 +248,8 @@ impl Reviews {
             let label = format!("Cairn: delete {} again", entry.path);
             let change =
                 FileChange::Delete { expected_hash: text_hash(after), empty_folders: made };
-            let before = Some(after.clone());
-            let outcome = Outcome::Restore { before, former: state, is_undo: true };
-            return self.send_edit(key, label, change, None, outcome, (0, 0), reply);
+            let transition = undo(Some(after.clone()), None, state);
+            return self.send(key, Sending::of(label, change, transition, reply));
         }
         let target = former.current().clone();
         if target == *after {
@@ -295,15 +290,8 @@ impl Reviews {
             // The file was deleted by the reject of its creation.
             let create = FileChange::Create { text: target.to_string() };
             let label = format!("Cairn: restore {}", entry.path);
-            return self.send_edit(
-                key,
-                label,
-                create,
-                Some(target),
-                Outcome::Restore { before: None, former: state, is_undo: true },
-                (0, 0),
-                reply,
-            );
+            let transition = undo(None, Some(target), state);
+            return self.send(key, Sending::of(label, create, transition, reply));
         };
         let current = review.current().clone();
         if !same_but_last_break(&current, after) {
@@ -312,16 +300,13 @@ impl Reviews {
         let change = Change::between(&current, &target);
         let edit = edit_of(&current, &change, open.as_deref(), self.form);
         let label = format!("Cairn: undo a decision in {}", entry.path);
-        self.send_edit(
-            key,
-            label,
-            edit,
-            Some(target),
-            Outcome::Restore { before: Some(current), former: state, is_undo: true },
-            (0, 0),
-            reply,
-        );
+        self.send(key, Sending::of(label, edit, undo(Some(current), Some(target), state), reply));
     }
+}
+
+/// Undo of a decision.
+fn undo(before: Option<Text>, after: Option<Text>, former: Box<FileState>) -> Transition {
+    Transition { before, after, cause: Cause::Restore { former, is_undo: true } }
 }
 
 /// Answer to a rejection that does not fit the text of the review.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cairn_core::{
     ids::{FileKey, SessionId},
-    review::{FileOperation, FileOperationKind, FileReview, FileState, Origin},
+    review::{Cause, FileOperation, FileOperationKind, FileReview, FileState, Origin, Transition},
     text::Text,
 };
 use cairn_protocol::{EditProblem, FileChange};
@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 
 use super::{
     Reviews,
+    delivery::Sending,
     event::DiskPurpose,
-    flight::{InFlight, Outcome, QueuedEdit},
+    flight::{InFlight, QueuedEdit},
 };
 use crate::{
     ports::{EditPolicy, Proposed, text_hash},
@@ -36,8 +37,10 @@ impl Reviews {
             empty_folders: self.made_folders(key),
         };
         let counts = (0, base.filled_lines() as u32);
-        let outcome = Outcome::Deleted { base, origin, policy };
-        self.send_edit(key, label, change, None, outcome, counts, reply);
+        let cause = Cause::Call { origin, accepted: policy == EditPolicy::Accept };
+        let transition = Transition { before: Some(base), after: None, cause };
+        let sending = Sending::of(label, change, transition, reply);
+        self.send(key, Sending { counts, waits: policy == EditPolicy::Wait, ..sending });
     }
 
     pub(super) fn start_move(
@@ -77,9 +80,9 @@ impl Reviews {
             origin: origin.clone(),
             number,
         });
-        let outcome =
-            Outcome::Moved { to, base: base.clone(), operation, origin: Some(origin), policy };
-        self.send_move(key, base, outcome, None, reply);
+        let accepted = policy == EditPolicy::Accept;
+        let cause = Cause::Move { to, operation, origin: Some(origin), accepted };
+        self.send_move(key, base, cause, policy == EditPolicy::Wait, None, reply);
     }
 
     /// Starts the rejection of an operation on the whole file.
@@ -96,20 +99,14 @@ impl Reviews {
                 let label = format!("Cairn: restore {}", entry.path);
                 let change = FileChange::Create { text: text.to_string() };
                 let former = FileState { review: Some(review), operation: None, form: entry.form };
-                let outcome =
-                    Outcome::Restore { before: None, former: Box::new(former), is_undo: false };
-                self.send_edit(key, label, change, Some(text), outcome, (0, 0), reply);
+                let cause = Cause::Restore { former: Box::new(former), is_undo: false };
+                let transition = Transition { before: None, after: Some(text), cause };
+                self.send(key, Sending::of(label, change, transition, reply));
             }
             (Some(FileOperationKind::MovedFrom(to)), Some(review)) => {
                 let base = open.map_or_else(|| review.current().clone(), |it| it.text.clone());
-                let outcome = Outcome::Moved {
-                    to,
-                    base: base.clone(),
-                    operation: None,
-                    origin: None,
-                    policy: EditPolicy::Accept,
-                };
-                self.send_move(key, &base, outcome, None, reply);
+                let cause = Cause::Move { to, operation: None, origin: None, accepted: true };
+                self.send_move(key, &base, cause, false, None, reply);
             }
             (Some(FileOperationKind::Deleted) | None, _)
             | (Some(FileOperationKind::MovedFrom(_)), None) => {
@@ -131,25 +128,20 @@ impl Reviews {
             return then.answer(Proposed::Stale);
         }
         let (reply, _) = oneshot::channel();
-        let outcome = Outcome::Moved {
-            to,
-            base: base.clone(),
-            operation,
-            origin: None,
-            policy: EditPolicy::Propose,
-        };
-        self.send_move(key, &base, outcome, Some(then), reply);
+        let cause = Cause::Move { to, operation, origin: None, accepted: false };
+        self.send_move(key, &base, cause, false, Some(Box::new(then)), reply);
     }
 
     fn send_move(
         &mut self,
         key: &FileKey,
         base: &Text,
-        outcome: Outcome,
-        then: Option<QueuedEdit>,
+        cause: Cause,
+        waits: bool,
+        then: Option<Box<QueuedEdit>>,
         reply: oneshot::Sender<Proposed>,
     ) {
-        let Outcome::Moved { to, .. } = &outcome else { return };
+        let Cause::Move { to, .. } = &cause else { return };
         let Some(path) = path_of(to) else { return };
         let Some(entry) = self.files.entries.get(key) else { return };
         let label = format!("Cairn: move {} to {}", entry.path, self.services.display(&path));
@@ -158,22 +150,22 @@ impl Reviews {
             expected_hash: text_hash(base),
             empty_folders: self.made_folders(key),
         };
-        self.send_edit(key, label, change, None, outcome, (0, 0), reply);
-        if let Some(in_flight) =
-            self.files.entries.get_mut(key).and_then(|entry| entry.in_flight.as_mut())
-        {
-            in_flight.then = then.map(Box::new);
-        }
+        let transition = Transition { before: Some(base.clone()), after: None, cause };
+        let sending = Sending::of(label, change, transition, reply);
+        self.send(key, Sending { waits, then, ..sending });
     }
 
     /// The move in flight is seen; where its entry is now.
     pub(super) fn land_move(&mut self, from: &FileKey) -> FileKey {
         let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
-        let Some(InFlight { outcome, edit_id, .. }) = &entry.in_flight else {
+        let Some(InFlight { transition, edit_id, .. }) = &entry.in_flight else {
             return from.to_owned();
         };
-        let (outcome, number) = (outcome.clone(), *edit_id);
-        let Outcome::Moved { to, base, operation, origin, policy } = outcome else {
+        let number = *edit_id;
+        let Transition { before: Some(base), cause, .. } = transition.clone() else {
+            return from.to_owned();
+        };
+        let Cause::Move { to, operation, origin, accepted } = cause else {
             return from.to_owned();
         };
         let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
@@ -194,11 +186,14 @@ impl Reviews {
         if let (Some(origin), true) = (origin, deleted_there) {
             // The file deleted there is edited now, and the file here is deleted.
             if let Some(entry) = self.files.entries.get_mut(from) {
-                entry.deleted(&base, &origin, number);
+                entry.change_state(|state| state.delete(Some(&base), &origin, number));
                 (entry.absent, entry.dirty) = (true, true);
             }
             if let Some(there) = self.files.entries.get_mut(&to) {
-                there.rewritten(&base, &origin, policy);
+                let cause = Cause::Call { origin, accepted };
+                let transition = Transition { before: None, after: Some(base), cause };
+                there.land_now(&transition);
+                there.dirty = true;
             }
             self.reads.moved(from, &to, "", &notified);
             return from.to_owned();
@@ -265,10 +260,8 @@ impl Reviews {
 
     /// Returns true while a move to this path is in flight.
     pub(super) fn is_arriving(&self, key: &FileKey) -> bool {
-        self.files.entries.values().any(|entry| match &entry.in_flight {
-            Some(InFlight { outcome: Outcome::Moved { to, .. }, .. }) => to == key,
-            Some(_) | None => false,
-        })
+        let mut in_flight = self.files.entries.values().filter_map(|it| it.in_flight.as_ref());
+        in_flight.any(|edit| edit.transition.target() == Some(key))
     }
 
     /// Folders above a file that were made for files of the agent, innermost first, as URIs.

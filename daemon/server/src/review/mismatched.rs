@@ -4,11 +4,11 @@
 use cairn_core::{
     change::{Change, Edit},
     ids::FileKey,
-    review::{Author, FileReview},
+    review::{Author, FileReview, Transition},
     text::Text,
 };
 
-use super::{Reviews, flight::Outcome, tracked_file::follow};
+use super::{Reviews, tracked_file::follow};
 use crate::ports::Proposed;
 
 /// The text between the user's changes and the agent's.
@@ -34,17 +34,18 @@ impl Reviews {
         let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else {
             return answer;
         };
-        let (Outcome::Agent { base: Some(base), origin, policy, .. }, Some(expected)) =
-            (&in_flight.outcome, &in_flight.expected)
+        let Transition { before: Some(base), after: Some(expected), cause } = &in_flight.transition
         else {
             return answer;
         };
+        if in_flight.transition.base().is_none() {
+            return answer;
+        }
         let Some(split) = split(base, expected, &document.text) else { return answer };
-        let outcome = Outcome::Agent {
-            change: Change::between(&split.after_user, &document.text),
-            base: Some(split.after_user.clone()),
-            origin: origin.clone(),
-            policy: *policy,
+        let transition = Transition {
+            before: Some(split.after_user.clone()),
+            after: Some(document.text.clone()),
+            cause: cause.clone(),
         };
         let mut review = match in_flight.review_before.take() {
             Some(before) => before.unwrap_or_else(|| FileReview::new(base.clone())),
@@ -53,9 +54,9 @@ impl Reviews {
         follow(&mut review, &split.by_user, &split.after_user, &Author::User);
         entry.review = Some(review);
         entry.dirty = true;
-        entry.follow_edit(&outcome, Some(&document.text));
+        entry.land_now(&transition);
         self.remember_left(key, Some(&document.text));
-        self.know(key, outcome, Some(document.text.clone()));
+        self.know(key, transition, &[]);
         Proposed::Astray
     }
 }

@@ -9,16 +9,16 @@ use std::{io, path::Path};
 use cairn_core::{
     change::Change,
     ids::FileKey,
-    review::{Checkpoint, DecisionUndo, HunkId},
+    review::{Cause, Checkpoint, DecisionUndo, HunkId, Transition},
 };
 use cairn_protocol::EditProblem;
 use tokio::sync::oneshot;
 
 use super::{
-    Reviews, flight::Outcome, restore::FoundFile, tracked_file::TrackedFile, translate::edit_of,
+    Reviews, delivery::Sending, restore::FoundFile, tracked_file::TrackedFile, translate::edit_of,
 };
 use crate::{
-    ports::{EditPolicy, Proposed},
+    ports::Proposed,
     store::{
         journal,
         reviews::{Found, ReviewStore},
@@ -159,8 +159,8 @@ impl Reviews {
         let edit = edit_of(&current, &change, open.as_deref(), self.form);
         let label = format!("Cairn: accept in {}", entry.path);
         let origin = (*outdated.origin).clone();
-        let policy = EditPolicy::Accept;
-        let outcome = Outcome::Agent { base: Some(current), change, origin, policy };
-        self.send_edit(key, label, edit, Some(after), outcome, (0, 0), reply);
+        let cause = Cause::Call { origin, accepted: true };
+        let transition = Transition { before: Some(current), after: Some(after), cause };
+        self.send(key, Sending::of(label, edit, transition, reply));
     }
 }

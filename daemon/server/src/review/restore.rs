@@ -66,9 +66,9 @@ impl TrackedFile {
         let mut state = self.state();
         // What was seen stands in the review already.
         let in_flight = self.in_flight.as_ref().filter(|it| !it.seen);
-        if let (None, Some(InFlight { outcome, .. })) = (&state.review, in_flight) {
+        if let (None, Some(InFlight { transition, .. })) = (&state.review, in_flight) {
             // The first edit of a file: what it is made for is what is accepted.
-            state.review = outcome.base().cloned().map(FileReview::new);
+            state.review = transition.base().cloned().map(FileReview::new);
         }
         FileRecord {
             key: key.to_owned(),
@@ -130,7 +130,8 @@ impl TrackedFile {
             after != found && intent.is_likely_in(text)
         };
         let of_record = recorded.review.as_ref().is_some_and(|review| nearer(review.current()));
-        let of_edit = recorded.late.iter().filter_map(|late| late.expected.as_ref()).any(nearer);
+        let of_edit =
+            recorded.late.iter().filter_map(|late| late.transition.after.as_ref()).any(nearer);
         // An edit that did not arrive was made for another text than the one that is there now.
         let is_missed = !recorded.late.is_empty()
             && recorded.review.as_ref().is_some_and(|review| review.current() == found);

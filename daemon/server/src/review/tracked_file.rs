@@ -4,18 +4,15 @@ use std::collections::VecDeque;
 
 use cairn_core::{
     change::Change,
-    review::{
-        Author, FileOperation, FileOperationKind, FileReview, FileState, HunkId, Origin, Outdated,
-    },
+    review::{Author, Cause, FileOperation, FileReview, FileState, Origin, Outdated, Transition},
     text::{FileForm, Text},
 };
 
 use super::{
-    flight::{AwaitingDecision, InFlight, Outcome, QueuedEdit},
+    flight::{AwaitingDecision, InFlight, QueuedEdit},
     published_hunk::PublishedHunk,
     timed_out_edit::TimedOutEdit,
 };
-use crate::ports::EditPolicy;
 
 /// A file the agent has proposed something for.
 #[derive(Debug)]
@@ -184,7 +181,7 @@ impl TrackedFile {
     pub(super) fn saw(&mut self, text: &Text) {
         if let Some(in_flight) = &mut self.in_flight
             && !in_flight.seen
-            && (in_flight.expected.as_ref() == Some(text) || in_flight.almost(text))
+            && (in_flight.transition.after.as_ref() == Some(text) || in_flight.almost(text))
         {
             in_flight.seen = true;
             self.land_as(text);
@@ -211,10 +208,10 @@ impl TrackedFile {
         let mut users = steps;
         let in_flight = self.in_flight.as_mut().filter(|in_flight| !in_flight.seen);
         let arrived = in_flight.and_then(|in_flight| {
-            let exact = in_flight.expected.as_ref().and_then(at);
+            let exact = in_flight.transition.after.as_ref().and_then(at);
             let almost = || steps.iter().position(|(_, text)| in_flight.almost(text));
             let found = exact.or_else(almost);
-            let is_of_agent = matches!(in_flight.outcome, Outcome::Agent { .. });
+            let is_of_agent = matches!(in_flight.transition.cause, Cause::Call { .. });
             if let (true, Some(before)) = (found.is_some(), in_flight.review_before.take()) {
                 // What came before was a part of it.
                 self.review = before;
@@ -253,8 +250,38 @@ impl TrackedFile {
     /// The edit in flight is in the text: the review follows.
     pub(super) fn land(&mut self) {
         let Some(in_flight) = &self.in_flight else { return };
-        let (outcome, expected) = (in_flight.outcome.clone(), in_flight.expected.clone());
-        self.follow_edit(&outcome, expected.as_ref());
+        let transition = in_flight.transition.clone();
+        self.land_now(&transition);
+    }
+
+    /// The text of the file is the one after a transition.
+    pub(super) fn land_now(&mut self, transition: &Transition) {
+        self.disk = DiskState { text: transition.after.clone(), is_gits: false };
+        // A move takes the whole entry along, which is not for the entry to do.
+        if transition.target().is_some() {
+            return;
+        }
+        let was_absent = std::mem::replace(&mut self.absent, transition.after.is_none());
+        self.deleted_by_user &= self.absent;
+        self.land_in(transition, was_absent);
+        if let (Some(review), Some(text)) = (&mut self.review, &transition.after)
+            && review.current() != text
+        {
+            // The user typed since it was sent.
+            review.reconcile(text);
+        }
+    }
+
+    pub(super) fn land_in(&mut self, transition: &Transition, was_absent: bool) {
+        let number = self.newest_edit;
+        self.change_state(|state| transition.land(state, was_absent, number));
+    }
+
+    pub(super) fn change_state(&mut self, change: impl FnOnce(&mut FileState)) {
+        let (review, operation) = (self.review.take(), self.operation.take());
+        let mut state = FileState { review, operation, form: self.form };
+        change(&mut state);
+        (self.review, self.operation, self.form) = (state.review, state.operation, state.form);
     }
 
     /// Applies the edit in flight to the review when the text may differ from it by the last line
@@ -262,75 +289,20 @@ impl TrackedFile {
     fn land_as(&mut self, text: &Text) {
         self.land();
         let Some(in_flight) = &mut self.in_flight else { return };
-        if in_flight.expected.as_ref() == Some(text) {
+        let transition = &mut in_flight.transition;
+        if transition.after.as_ref() == Some(text) {
             return;
         }
-        in_flight.expected = Some(text.clone());
+        transition.after = Some(text.clone());
         let Some(review) = &mut self.review else { return };
         let last = review.hunks().last();
         let last = last.filter(|hunk| hunk.new.end == review.current().filled_lines());
-        match &in_flight.outcome {
-            Outcome::Agent { origin, .. } if last.is_some_and(|hunk| *hunk.origin == *origin) => {
+        match &transition.cause {
+            Cause::Call { origin, .. } if last.is_some_and(|hunk| *hunk.origin == *origin) => {
                 let change = Change::between(review.current(), text);
                 follow(review, &change, text, &Author::Agent(origin.clone()));
             }
             _ => review.reconcile(text),
-        }
-    }
-
-    /// The whole text of the file became the agent's.
-    pub(super) fn rewritten(&mut self, text: &Text, origin: &Origin, policy: EditPolicy) {
-        self.returned();
-        self.dirty = true;
-        let before = self.review.as_ref().map(|review| review.current().clone());
-        let change = Change::between(&before.clone().unwrap_or_default(), text);
-        let origin = origin.clone();
-        let outcome = Outcome::Agent { base: before, change, origin, policy };
-        self.follow_edit(&outcome, Some(text));
-    }
-
-    pub(super) fn follow_edit(&mut self, outcome: &Outcome, expected: Option<&Text>) {
-        let was_absent = std::mem::replace(&mut self.absent, expected.is_none());
-        self.disk = DiskState { text: expected.cloned(), is_gits: false };
-        let nothing = Text::default();
-        let expected = expected.unwrap_or(&nothing);
-        match outcome {
-            Outcome::Agent { base: None, origin, policy, .. } if was_absent => {
-                // Where the agent had deleted it, to write it anew is to edit it. Where the user
-                // had, nothing of it is left to decide.
-                if !self.operation.take().is_some_and(|operation| operation.is_deletion()) {
-                    self.review = None;
-                }
-                self.rewritten(expected, origin, *policy);
-            }
-            Outcome::Agent { base, change, origin, policy } => {
-                let review = self.review.get_or_insert_with(|| match base {
-                    Some(base) => FileReview::new(base.clone()),
-                    None => FileReview::created(),
-                });
-                follow(review, change, expected, &Author::Agent(origin.clone()));
-                if *policy == EditPolicy::Accept {
-                    accept_of(review, origin);
-                }
-            }
-            Outcome::Reject { ids, own, before: _, notified: _, notice: _ } => {
-                if let Some(review) = &mut self.review {
-                    review.reject(ids, *own);
-                    // The user may have typed since the rejection was sent.
-                    review.reconcile(expected);
-                }
-            }
-            Outcome::Restore { former, .. } => {
-                self.review = former.review.clone();
-                (self.operation, self.form) = (former.operation.clone(), former.form);
-            }
-            Outcome::Delete { .. } => (self.review, self.operation) = (None, None),
-            Outcome::Deleted { base, origin, policy: _ } => {
-                let number = self.newest_edit;
-                self.deleted(base, origin, number);
-            }
-            // It takes the whole entry along, which is not for the entry to do.
-            Outcome::Moved { .. } => self.absent = was_absent,
         }
     }
 
@@ -341,22 +313,7 @@ impl TrackedFile {
 
     /// A move by the agent or a decision is on its way.
     pub(super) fn is_moving(&self) -> bool {
-        matches!(&self.in_flight, Some(InFlight { outcome: Outcome::Moved { .. }, .. }))
-    }
-
-    /// The agent's deletion is seen.
-    pub(super) fn deleted(&mut self, base: &Text, origin: &Origin, number: u64) {
-        let review = self.review.get_or_insert_with(|| FileReview::new(base.clone()));
-        // A file that only the agent ever had a part in leaves nothing to decide.
-        if !review.existed() && review.without_proposals().1.is_empty() {
-            (self.review, self.operation) = (None, None);
-        } else {
-            self.operation = Some(FileOperation {
-                kind: FileOperationKind::Deleted,
-                origin: origin.clone(),
-                number,
-            });
-        }
+        self.in_flight.as_ref().is_some_and(|it| it.transition.target().is_some())
     }
 
     /// Forgets the deletion, because a file is at the path again.
@@ -372,11 +329,4 @@ pub(super) fn follow(review: &mut FileReview, change: &Change, text: &Text, auth
         tracing::error!("a review had to be reconciled: {error}");
         review.reconcile(text);
     }
-}
-
-/// Accepts what one call has proposed. What was pending before stays the user's to decide.
-pub(super) fn accept_of(review: &mut FileReview, origin: &Origin) {
-    let hunks = review.hunks().iter().filter(|hunk| *hunk.origin == *origin);
-    let landed: Vec<HunkId> = hunks.map(|hunk| hunk.id).collect();
-    review.accept_many(&landed);
 }
