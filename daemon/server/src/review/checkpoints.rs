@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cairn_core::{
-    change::Change,
     context::WENT_BACK,
     ids::{FileKey, SessionId, TurnId},
     plan::Plan,
@@ -17,7 +16,7 @@ use cairn_core::{
     text::Text,
 };
 use cairn_protocol::{
-    CheckpointConflict, CheckpointsResult, FileChange, RequestProblem, RestoreCheckpointParams,
+    CheckpointConflict, CheckpointsResult, RequestProblem, RestoreCheckpointParams,
     RestoreCheckpointResult,
 };
 use futures_util::future::join_all;
@@ -29,11 +28,10 @@ use super::{
     event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
     flight::QueuedEdit,
     problem::{Failures, of_outcome},
-    translate::edit_of,
 };
 use crate::{
     event::{RequestError, Responder},
-    ports::{Proposed, text_hash},
+    ports::Proposed,
     store::reviews::CHECKPOINTS_KEPT,
     workspace::{path_of, uri_of},
 };
@@ -227,27 +225,15 @@ impl Reviews {
             return drop(reply.send(Proposed::Stale));
         }
         let former = Box::new(before.state);
-        let label = format!("Cairn: {} as it was", entry.path);
-        let change = match (&now, &before.text) {
-            (Some(now), Some(text)) if now != text => {
-                edit_of(now, &Change::between(now, text), open.as_deref(), self.form)
-            }
-            (Some(now), None) => FileChange::Delete {
-                expected_hash: text_hash(now),
-                empty_folders: self.made_folders(key),
-            },
-            (None, Some(text)) => FileChange::Create { text: text.to_string() },
-            (Some(_), Some(_)) | (None, None) => {
-                (entry.review, entry.operation) = (former.review, former.operation);
-                entry.form = former.form;
-                entry.absent = before.text.is_none();
-                entry.mark_changed();
-                return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
-            }
-        };
+        if now == before.text {
+            entry.change_state(|state| *state = *former);
+            entry.absent = before.text.is_none();
+            entry.mark_changed();
+            return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
+        }
         let cause = Cause::Restore { former, is_undo: false };
         let transition = Transition { before: now, after: before.text, cause };
-        self.send(key, Sending::of(label, change, transition, reply));
+        self.send(key, Sending::of(transition, reply));
     }
 
     pub(super) fn went_back(&mut self, went: WentBack) {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use cairn_core::{
+    change::Change,
     ids::{FileKey, SessionId},
     review::{Cause, FileReview, Origin, Transition},
     sanitize::foreign_words,
@@ -25,9 +26,10 @@ use super::{
     event::{DiskPurpose, ReviewEvent, SessionNotice},
     flight::{AwaitingDecision, InFlight, QueuedEdit, RejectionNotice},
     timed_out_edit::TimedOutEdit,
+    translate::{edit_of, line_counts},
 };
 use crate::{
-    ports::Proposed,
+    ports::{Proposed, text_hash},
     workspace::{Workspace, path_of},
 };
 
@@ -36,37 +38,29 @@ const SEEN_WITHIN: Duration = Duration::from_secs(5);
 /// Number of times that an editor is made to look at a file on disk meanwhile.
 const LOOKS: u32 = 4;
 
-/// An edit for the editor.
+/// A transition for the editor.
 pub(super) struct Sending {
-    pub(super) label: String,
-    pub(super) change: FileChange,
     pub(super) transition: Transition,
     /// True if the call continues when all of the edit is decided.
     pub(super) waits: bool,
     pub(super) notice: RejectionNotice,
-    /// Lines added and removed.
-    pub(super) counts: (u32, u32),
     pub(super) reply: oneshot::Sender<Proposed>,
     /// Edit to queue at the target of a move.
     pub(super) then: Option<Box<QueuedEdit>>,
 }
 
 impl Sending {
-    /// An edit without counts, for which nobody waits.
-    pub(super) fn of(
-        label: String,
-        change: FileChange,
-        transition: Transition,
-        reply: oneshot::Sender<Proposed>,
-    ) -> Self {
-        let (notice, counts) = (RejectionNotice::default(), (0, 0));
-        Self { label, change, transition, waits: false, notice, counts, reply, then: None }
+    /// A transition that nobody decides before its call continues.
+    pub(super) fn of(transition: Transition, reply: oneshot::Sender<Proposed>) -> Self {
+        Self { transition, waits: false, notice: RejectionNotice::default(), reply, then: None }
     }
 }
 
 impl Reviews {
     pub(super) fn send(&mut self, key: &FileKey, sending: Sending) {
-        let Sending { label, change, transition, waits, notice, counts, reply, then } = sending;
+        let Sending { transition, waits, notice, reply, then } = sending;
+        let label = self.label(key, &transition);
+        let (change, counts) = self.file_change(key, &transition);
         self.files.edits_sent += 1;
         let edit_id = self.files.edits_sent;
         let made_for = match &change {
@@ -129,6 +123,43 @@ impl Reviews {
             };
             mailbox.send(ReviewEvent::Applied { edit_id, result });
         });
+    }
+
+    /// Returns the change for the editor, and the lines that a call of the agent adds and removes.
+    fn file_change(&self, key: &FileKey, transition: &Transition) -> (FileChange, (u32, u32)) {
+        let is_call = matches!(transition.cause, Cause::Call { .. });
+        let empty = Text::default();
+        let before = transition.before.as_ref().unwrap_or(&empty);
+        let Some(after) = &transition.after else {
+            let (expected_hash, empty_folders) = (text_hash(before), self.made_folders(key));
+            let change = match transition.target() {
+                Some(to) => FileChange::Rename { to: to.into(), expected_hash, empty_folders },
+                None => FileChange::Delete { expected_hash, empty_folders },
+            };
+            return (change, (0, if is_call { before.filled_lines() as u32 } else { 0 }));
+        };
+        let change = Change::between(before, after);
+        let counts = if is_call { line_counts(before, &change) } else { (0, 0) };
+        let open = self.services.docs.get(key);
+        match transition.before {
+            Some(_) => (edit_of(before, &change, open.as_deref(), self.form), counts),
+            None => (FileChange::Create { text: after.to_string() }, counts),
+        }
+    }
+
+    /// Name of the change in the editor's list of what can be undone.
+    fn label(&self, key: &FileKey, transition: &Transition) -> String {
+        let display = |key| path_of(key).map(|path| self.services.display(&path));
+        let path = display(key).unwrap_or_default();
+        match (&transition.cause, &transition.after) {
+            (Cause::Call { .. }, Some(_)) => format!("Cairn: edit {path}"),
+            (Cause::Call { .. }, None) => format!("Cairn: delete {path}"),
+            (Cause::Reject { .. }, _) => format!("Cairn: reject in {path}"),
+            (Cause::Restore { .. }, _) => format!("Cairn: restore {path}"),
+            (Cause::Move { to, .. }, _) => {
+                format!("Cairn: move {path} to {}", display(to).unwrap_or_default())
+            }
+        }
     }
 
     /// Records the form of a file that the agent is about to change.

@@ -11,7 +11,7 @@ use cairn_core::{
     review::{Cause, FileOperation, FileReview, FileState, Hunk, HunkId, OwnText, Transition},
     text::Text,
 };
-use cairn_protocol::{EditProblem, FileChange};
+use cairn_protocol::EditProblem;
 use tokio::sync::oneshot;
 
 use super::{
@@ -21,10 +21,10 @@ use super::{
     event::DiskPurpose,
     flight::{QueuedEdit, RejectionNotice},
     tracked_file::TrackedFile,
-    translate::{edit_of, line_counts, same_but_last_break},
+    translate::same_but_last_break,
 };
 use crate::{
-    ports::{EditPolicy, Proposal, Proposed, Wanted, text_hash},
+    ports::{EditPolicy, Proposal, Proposed, Wanted},
     workspace::{key_of, path_of, uri_of},
 };
 
@@ -137,16 +137,10 @@ impl Reviews {
         }
         // Shares what stays with the text before.
         let new_text = change.apply(&before).unwrap_or(new_text);
-        let counts = line_counts(&before, &change);
-        let file_change = match &base {
-            Some(base) => edit_of(base, &change, open.as_deref(), self.form),
-            None => FileChange::Create { text: new_text.to_string() },
-        };
-        let label = format!("Cairn: edit {}", entry.path);
         let cause = Cause::Call { origin, accepted: policy == EditPolicy::Accept };
         let transition = Transition { before: base, after: Some(new_text), cause };
-        let sending = Sending::of(label, file_change, transition, reply);
-        self.send(key, Sending { counts, waits: policy == EditPolicy::Wait, ..sending });
+        let waits = policy == EditPolicy::Wait;
+        self.send(key, Sending { waits, ..Sending::of(transition, reply) });
     }
 
     fn start_reject(
@@ -184,23 +178,14 @@ impl Reviews {
             .filter(|hunk| ids.contains(&hunk.id))
             .flat_map(|hunk| hunk.origin.sessions().cloned())
             .collect();
-        let label = format!("Cairn: reject in {}", entry.path);
         let after = match change.apply(&current) {
             Ok(after) => Some(after).filter(|it| review.existed() || !it.is_empty()),
             Err(error) => return drop(reply.send(mismatch(error))),
         };
-        let edit = match after {
-            Some(_) => edit_of(&current, &change, open.as_deref(), self.form),
-            None => FileChange::Delete {
-                expected_hash: text_hash(&current),
-                empty_folders: self.made_folders(key),
-            },
-        };
         let cause = Cause::Reject { ids: ids.to_vec(), own };
         let transition = Transition { before: Some(current), after, cause };
         let notice = RejectionNotice { sessions: notified, text: notice };
-        let sending = Sending::of(label, edit, transition, reply);
-        self.send(key, Sending { notice, ..sending });
+        self.send(key, Sending { notice, ..Sending::of(transition, reply) });
     }
 
     fn start_restore(
@@ -212,17 +197,13 @@ impl Reviews {
         reply: oneshot::Sender<Proposed>,
     ) {
         let open = self.services.docs.get(key);
-        let made = self.made_folders(key);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let operation = state.operation.clone();
         let is_deletion = operation.as_ref().is_some_and(FileOperation::is_deletion);
         if let (None, false, Some(former)) = (&after, is_deletion, &state.review) {
             // It was gone back to where there was no file.
-            let target = former.current().clone();
-            let label = format!("Cairn: restore {}", entry.path);
-            let create = FileChange::Create { text: target.to_string() };
-            let transition = undo(None, Some(target), state);
-            return self.send(key, Sending::of(label, create, transition, reply));
+            let transition = undo(None, Some(former.current().clone()), state);
+            return self.send(key, Sending::of(transition, reply));
         }
         let (Some(former), true) =
             (&mut state.review, is_deletion || (after.is_some() && !entry.is_gone()))
@@ -245,11 +226,8 @@ impl Reviews {
             if open.is_some_and(|document| document.text != *after) {
                 return drop(reply.send(Proposed::Stale));
             }
-            let label = format!("Cairn: delete {} again", entry.path);
-            let change =
-                FileChange::Delete { expected_hash: text_hash(after), empty_folders: made };
             let transition = undo(Some(after.clone()), None, state);
-            return self.send(key, Sending::of(label, change, transition, reply));
+            return self.send(key, Sending::of(transition, reply));
         }
         let target = former.current().clone();
         if target == *after {
@@ -288,19 +266,14 @@ impl Reviews {
         }
         let Some(review) = &mut entry.review else {
             // The file was deleted by the reject of its creation.
-            let create = FileChange::Create { text: target.to_string() };
-            let label = format!("Cairn: restore {}", entry.path);
             let transition = undo(None, Some(target), state);
-            return self.send(key, Sending::of(label, create, transition, reply));
+            return self.send(key, Sending::of(transition, reply));
         };
         let current = review.current().clone();
         if !same_but_last_break(&current, after) {
             return drop(reply.send(Proposed::Stale));
         }
-        let change = Change::between(&current, &target);
-        let edit = edit_of(&current, &change, open.as_deref(), self.form);
-        let label = format!("Cairn: undo a decision in {}", entry.path);
-        self.send(key, Sending::of(label, edit, undo(Some(current), Some(target), state), reply));
+        self.send(key, Sending::of(undo(Some(current), Some(target), state), reply));
     }
 }
 

@@ -7,7 +7,7 @@ use cairn_core::{
     review::{Cause, FileOperation, FileOperationKind, FileReview, FileState, Origin, Transition},
     text::Text,
 };
-use cairn_protocol::{EditProblem, FileChange};
+use cairn_protocol::EditProblem;
 use tokio::sync::oneshot;
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     flight::{InFlight, QueuedEdit},
 };
 use crate::{
-    ports::{EditPolicy, Proposed, text_hash},
+    ports::{EditPolicy, Proposed},
     workspace::{key_of, path_of, uri_of},
 };
 
@@ -30,17 +30,10 @@ impl Reviews {
         policy: EditPolicy,
         reply: oneshot::Sender<Proposed>,
     ) {
-        let Some(entry) = self.files.entries.get(key) else { return };
-        let label = format!("Cairn: delete {}", entry.path);
-        let change = FileChange::Delete {
-            expected_hash: text_hash(&base),
-            empty_folders: self.made_folders(key),
-        };
-        let counts = (0, base.filled_lines() as u32);
         let cause = Cause::Call { origin, accepted: policy == EditPolicy::Accept };
         let transition = Transition { before: Some(base), after: None, cause };
-        let sending = Sending::of(label, change, transition, reply);
-        self.send(key, Sending { counts, waits: policy == EditPolicy::Wait, ..sending });
+        let waits = policy == EditPolicy::Wait;
+        self.send(key, Sending { waits, ..Sending::of(transition, reply) });
     }
 
     pub(super) fn start_move(
@@ -96,12 +89,10 @@ impl Reviews {
         match (entry.operation.as_ref().map(|operation| operation.kind.clone()), &entry.review) {
             (Some(FileOperationKind::Deleted), Some(review)) if entry.absent => {
                 let (review, text) = review.without_proposals();
-                let label = format!("Cairn: restore {}", entry.path);
-                let change = FileChange::Create { text: text.to_string() };
                 let former = FileState { review: Some(review), operation: None, form: entry.form };
                 let cause = Cause::Restore { former: Box::new(former), is_undo: false };
                 let transition = Transition { before: None, after: Some(text), cause };
-                self.send(key, Sending::of(label, change, transition, reply));
+                self.send(key, Sending::of(transition, reply));
             }
             (Some(FileOperationKind::MovedFrom(to)), Some(review)) => {
                 let base = open.map_or_else(|| review.current().clone(), |it| it.text.clone());
@@ -141,18 +132,8 @@ impl Reviews {
         then: Option<Box<QueuedEdit>>,
         reply: oneshot::Sender<Proposed>,
     ) {
-        let Cause::Move { to, .. } = &cause else { return };
-        let Some(path) = path_of(to) else { return };
-        let Some(entry) = self.files.entries.get(key) else { return };
-        let label = format!("Cairn: move {} to {}", entry.path, self.services.display(&path));
-        let change = FileChange::Rename {
-            to: to.into(),
-            expected_hash: text_hash(base),
-            empty_folders: self.made_folders(key),
-        };
         let transition = Transition { before: Some(base.clone()), after: None, cause };
-        let sending = Sending::of(label, change, transition, reply);
-        self.send(key, Sending { waits, then, ..sending });
+        self.send(key, Sending { waits, then, ..Sending::of(transition, reply) });
     }
 
     /// The move in flight is seen; where its entry is now.

@@ -7,16 +7,13 @@
 use std::{io, path::Path};
 
 use cairn_core::{
-    change::Change,
     ids::FileKey,
     review::{Cause, Checkpoint, DecisionUndo, HunkId, Transition},
 };
 use cairn_protocol::EditProblem;
 use tokio::sync::oneshot;
 
-use super::{
-    Reviews, delivery::Sending, restore::FoundFile, tracked_file::TrackedFile, translate::edit_of,
-};
+use super::{Reviews, delivery::Sending, restore::FoundFile, tracked_file::TrackedFile};
 use crate::{
     ports::Proposed,
     store::{
@@ -141,7 +138,6 @@ impl Reviews {
         id: HunkId,
         reply: oneshot::Sender<Proposed>,
     ) {
-        let open = self.services.docs.get(key);
         let Some(entry) = self.files.entries.get_mut(key) else {
             return drop(reply.send(Proposed::Stale));
         };
@@ -155,12 +151,9 @@ impl Reviews {
         };
         let mut after = current.clone();
         after.replace(range, &outdated.new_text);
-        let change = Change::between(&current, &after);
-        let edit = edit_of(&current, &change, open.as_deref(), self.form);
-        let label = format!("Cairn: accept in {}", entry.path);
         let origin = (*outdated.origin).clone();
         let cause = Cause::Call { origin, accepted: true };
         let transition = Transition { before: Some(current), after: Some(after), cause };
-        self.send(key, Sending::of(label, edit, transition, reply));
+        self.send(key, Sending::of(transition, reply));
     }
 }
