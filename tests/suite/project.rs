@@ -7,4 +7,5 @@ mod fuzz;
 mod generated;
 mod git_config;
 mod language;
+mod sizes;
 mod structure;

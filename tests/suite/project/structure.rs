@@ -197,7 +197,7 @@ fn sources() -> Vec<Source> {
 }
 
 /// Source text without comments and without the tests at its end.
-fn shipped(text: &str) -> String {
+pub(super) fn shipped(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     lines.collect::<Vec<_>>().join("\n")
@@ -309,10 +309,10 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     found.find(|at| text[..*at].chars().next_back().is_none_or(char::is_whitespace))
 }
 
-type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+pub(super) type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 /// Files that import each other, directly or not. Largest first.
-fn circles<'a>(graph: &Graph<'a>) -> Vec<BTreeSet<&'a str>> {
+pub(super) fn circles<'a>(graph: &Graph<'a>) -> Vec<BTreeSet<&'a str>> {
     let reach = |from: &'a str| {
         let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
         while let Some(file) = todo.pop() {
