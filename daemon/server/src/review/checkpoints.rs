@@ -24,9 +24,8 @@ use tokio::sync::oneshot;
 
 use super::{
     Reviews,
-    delivery::Sending,
     event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
-    flight::QueuedEdit,
+    flight::{EditRequest, PlannedEdit, UNCHANGED},
     problem::{Failures, of_outcome},
 };
 use crate::{
@@ -175,7 +174,7 @@ impl Reviews {
         for (key, path, now, before) in back {
             let former = self.former(&key, now.as_ref(), &before);
             let (done, wait) = oneshot::channel();
-            self.enqueue(&key, QueuedEdit::GoBack { now, before: Box::new(before), reply: done });
+            self.enqueue(&key, EditRequest::GoBack { now, before: Box::new(before) }, done);
             waits.push(async move { (path, former, wait.await) });
         }
         let mailbox = self.mailbox.clone();
@@ -212,28 +211,25 @@ impl Reviews {
         DecisionUndo { key, state, after, effects: DecisionEffects::default() }
     }
 
-    pub(super) fn start_going_back(
+    pub(super) fn plan_going_back(
         &mut self,
         key: &FileKey,
         now: Option<Text>,
         before: FileSnapshot,
-        reply: oneshot::Sender<Proposed>,
-    ) {
+    ) -> Result<PlannedEdit, Proposed> {
         let open = self.services.docs.get(key);
-        let Some(entry) = self.files.entries.get_mut(key) else { return };
-        if open.as_ref().is_some_and(|document| Some(&document.text) != now.as_ref()) {
-            return drop(reply.send(Proposed::Stale));
+        let entry = self.files.entries.get_mut(key).ok_or(Proposed::Stale)?;
+        if open.is_some_and(|document| Some(&document.text) != now.as_ref()) {
+            return Err(Proposed::Stale);
         }
-        let former = Box::new(before.state);
         if now == before.text {
-            entry.change_state(|state| *state = *former);
+            entry.change_state(|state| *state = before.state);
             entry.absent = before.text.is_none();
             entry.mark_changed();
-            return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
+            return Err(UNCHANGED);
         }
-        let cause = Cause::Restore { former, is_undo: false };
-        let transition = Transition { before: now, after: before.text, cause };
-        self.send(key, Sending::of(transition, reply));
+        let cause = Cause::Restore { former: Box::new(before.state), is_undo: false };
+        Ok(Transition { before: now, after: before.text, cause }.into())
     }
 
     pub(super) fn went_back(&mut self, went: WentBack) {

@@ -24,7 +24,7 @@ use super::{
     Reviews,
     decision_log::Step,
     event::{MadeAgain, Rejected, Rejection, ReviewEvent},
-    flight::QueuedEdit,
+    flight::EditRequest,
     problem::{Failures, of_outcome},
 };
 use crate::{event::Responder, ports::Proposed, workspace::path_of};
@@ -116,7 +116,7 @@ impl Reviews {
             let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
             for id in outdated {
                 let (done, wait) = oneshot::channel();
-                self.enqueue(key, QueuedEdit::ApplyOutdated { id: *id, reply: done });
+                self.enqueue(key, EditRequest::ApplyOutdated(*id), done);
                 let (path, key, id) = (path.clone(), key.clone(), *id);
                 waits.push(async move { (path, key, id, wait.await) });
             }
@@ -194,12 +194,12 @@ impl Reviews {
             if !target.ids.is_empty() {
                 let (reply, step) = oneshot::channel();
                 let (ids, notice) = (target.ids.clone(), rejection.of_lines.clone());
-                self.enqueue(&target.key, QueuedEdit::Reject { ids, own, notice, reply });
+                self.enqueue(&target.key, EditRequest::Reject { ids, own, notice }, reply);
                 steps.push(step);
             }
             if target.operation {
                 let (reply, step) = oneshot::channel();
-                self.enqueue(&target.key, QueuedEdit::RejectFileOperation { reply });
+                self.enqueue(&target.key, EditRequest::RejectFileOperation, reply);
                 steps.push(step);
             }
             if let Some(entry) = self.files.entries.get_mut(&target.key) {

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     event::{DiskPurpose, ReviewEvent, SessionNotice},
-    flight::{AwaitingDecision, InFlight, QueuedEdit, RejectionNotice},
+    flight::{AwaitingDecision, InFlight, PlannedEdit},
     timed_out_edit::TimedOutEdit,
     translate::{edit_of, line_counts},
 };
@@ -38,27 +38,14 @@ const SEEN_WITHIN: Duration = Duration::from_secs(5);
 /// Number of times that an editor is made to look at a file on disk meanwhile.
 const LOOKS: u32 = 4;
 
-/// A transition for the editor.
-pub(super) struct Sending {
-    pub(super) transition: Transition,
-    /// True if the call continues when all of the edit is decided.
-    pub(super) waits: bool,
-    pub(super) notice: RejectionNotice,
-    pub(super) reply: oneshot::Sender<Proposed>,
-    /// Edit to queue at the target of a move.
-    pub(super) then: Option<Box<QueuedEdit>>,
-}
-
-impl Sending {
-    /// A transition that nobody decides before its call continues.
-    pub(super) fn of(transition: Transition, reply: oneshot::Sender<Proposed>) -> Self {
-        Self { transition, waits: false, notice: RejectionNotice::default(), reply, then: None }
-    }
-}
-
 impl Reviews {
-    pub(super) fn send(&mut self, key: &FileKey, sending: Sending) {
-        let Sending { transition, waits, notice, reply, then } = sending;
+    pub(super) fn send(
+        &mut self,
+        key: &FileKey,
+        planned: PlannedEdit,
+        reply: oneshot::Sender<Proposed>,
+    ) {
+        let PlannedEdit { transition, waits, notice, then } = planned;
         let label = self.label(key, &transition);
         let (change, counts) = self.file_change(key, &transition);
         self.files.edits_sent += 1;

@@ -8,7 +8,7 @@
 use cairn_core::{
     change::{Change, LengthMismatch},
     ids::FileKey,
-    review::{Cause, FileOperation, FileReview, FileState, Hunk, HunkId, OwnText, Transition},
+    review::{Cause, FileOperation, FileReview, FileState, HunkId, OwnText, Transition},
     text::Text,
 };
 use cairn_protocol::EditProblem;
@@ -17,9 +17,8 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     decisions::still_accepted,
-    delivery::Sending,
     event::DiskPurpose,
-    flight::{QueuedEdit, RejectionNotice},
+    flight::{EditRequest, PlannedEdit, QueuedEdit, RejectionNotice, UNCHANGED},
     tracked_file::TrackedFile,
     translate::same_but_last_break,
 };
@@ -39,10 +38,15 @@ impl Reviews {
             drop(reply.send(Proposed::Refused(EditProblem::TurnOver)));
             return;
         }
-        self.enqueue(&key, QueuedEdit::Propose(proposal, reply));
+        self.enqueue(&key, EditRequest::Propose(proposal), reply);
     }
 
-    pub(super) fn enqueue(&mut self, key: &FileKey, work: QueuedEdit) {
+    pub(super) fn enqueue(
+        &mut self,
+        key: &FileKey,
+        request: EditRequest,
+        reply: oneshot::Sender<Proposed>,
+    ) {
         let Some(path) = path_of(key) else { return };
         let uri = self
             .services
@@ -57,7 +61,7 @@ impl Reviews {
             .entries
             .entry(key.to_owned())
             .or_insert_with(|| TrackedFile::new(uri, display));
-        entry.queue.push_back(work);
+        entry.queue.push_back(QueuedEdit { request, reply });
         self.next_work(key);
     }
 
@@ -68,218 +72,216 @@ impl Reviews {
             if entry.in_flight.is_some() {
                 return;
             }
-            let Some(work) = entry.queue.pop_front() else { return };
-            match work {
+            let Some(QueuedEdit { request, reply }) = entry.queue.pop_front() else { return };
+            if matches!(request, EditRequest::Propose(_)) && reply.is_closed() {
                 // Its turn was cancelled while it waited.
-                QueuedEdit::Propose(_, reply) if reply.is_closed() => {}
-                QueuedEdit::Propose(proposal, reply) => self.start_proposal(key, proposal, reply),
-                QueuedEdit::Reject { ids, own, notice, reply } => {
-                    self.start_reject(key, (&ids, own), notice, reply)
-                }
-                QueuedEdit::RejectFileOperation { reply } => {
-                    self.start_operation_rejection(key, reply)
-                }
-                QueuedEdit::ApplyOutdated { id, reply } => self.apply_outdated(key, id, reply),
-                QueuedEdit::GoBack { now, before, reply } => {
-                    self.start_going_back(key, now, *before, reply)
-                }
-                QueuedEdit::Restore { former, after, accepted, reply } => {
-                    self.start_restore(key, former, after, accepted.as_deref(), reply)
-                }
-                QueuedEdit::MoveAgain { to, base, operation, then } => {
-                    self.start_move_again(key, to, base, operation, *then)
-                }
+                continue;
+            }
+            match self.plan(key, request) {
+                Ok(planned) => self.send(key, planned, reply),
+                Err(answer) => drop(reply.send(answer)),
             }
         }
     }
 
-    fn start_proposal(
+    fn plan(&mut self, key: &FileKey, request: EditRequest) -> Result<PlannedEdit, Proposed> {
+        match request {
+            EditRequest::Propose(proposal) => self.plan_proposal(key, proposal),
+            EditRequest::Reject { ids, own, notice } => self.plan_rejection(key, ids, own, notice),
+            EditRequest::RejectFileOperation => self.plan_operation_rejection(key),
+            EditRequest::ApplyOutdated(id) => self.plan_outdated(key, id),
+            EditRequest::GoBack { now, before } => self.plan_going_back(key, now, *before),
+            EditRequest::Restore { former, after, accepted } => {
+                self.plan_undo(key, former, after, accepted)
+            }
+            EditRequest::MoveAgain { to, base, operation, then } => {
+                self.plan_move_again(key, to, base, operation, then)
+            }
+        }
+    }
+
+    fn plan_proposal(
         &mut self,
         key: &FileKey,
         proposal: Proposal,
-        reply: oneshot::Sender<Proposed>,
-    ) {
+    ) -> Result<PlannedEdit, Proposed> {
         let Proposal { base, wanted, origin, policy, .. } = proposal;
         let open = self.services.docs.get(key);
-        let Some(entry) = self.files.entries.get_mut(key) else { return };
+        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
         match (&open, &base) {
-            (Some(document), Some(base)) if document.text != *base => {
-                return drop(reply.send(Proposed::Stale));
-            }
-            (Some(_), None) => return drop(reply.send(Proposed::Stale)),
+            (Some(document), Some(base)) if document.text != *base => return Err(Proposed::Stale),
+            (Some(_), None) => return Err(Proposed::Stale),
             (Some(_), Some(_)) if entry.absent => {
                 self.read_disk(key, DiskPurpose::Reconcile);
-                return drop(reply.send(Proposed::Stale));
+                return Err(Proposed::Stale);
             }
             (None, Some(base))
                 if entry.review.as_ref().is_some_and(|review| review.current() != base) =>
             {
                 // Either the file changed unseen, or an edit arrived after the tool read it.
                 self.read_disk(key, DiskPurpose::Reconcile);
-                return drop(reply.send(Proposed::Stale));
+                return Err(Proposed::Stale);
             }
             (Some(_), Some(_)) | (None, _) => {}
         }
-        let (new_text, base) = match (wanted, base) {
-            (Wanted::Text(text), base) => (Text::new(&text), base),
+        let (accepted, waits) = (policy == EditPolicy::Accept, policy == EditPolicy::Wait);
+        let transition = match (wanted, base) {
+            (Wanted::Text(text), base) => {
+                let (text, before) = (Text::new(&text), base.clone().unwrap_or_default());
+                let change = Change::between(&before, &text);
+                if base.is_some() && change.is_empty() {
+                    return Err(UNCHANGED);
+                }
+                // Shares what stays with the text before.
+                let after = Some(change.apply(&before).unwrap_or(text));
+                Transition { before: base, after, cause: Cause::Call { origin, accepted } }
+            }
             (Wanted::Gone, Some(base)) => {
-                return self.start_deletion(key, base, origin, policy, reply);
+                let cause = Cause::Call { origin, accepted };
+                Transition { before: Some(base), after: None, cause }
             }
-            (Wanted::At(to), Some(base)) => {
-                return self.start_move(key, &to, &base, origin, policy, reply);
-            }
-            (Wanted::Gone | Wanted::At(_), None) => return drop(reply.send(Proposed::Stale)),
+            (Wanted::At(to), Some(base)) => self.plan_move(key, &to, base, origin, accepted)?,
+            (Wanted::Gone | Wanted::At(_), None) => return Err(Proposed::Stale),
         };
-        let before = base.clone().unwrap_or_default();
-        let change = Change::between(&before, &new_text);
-        if base.is_some() && change.is_empty() {
-            return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
-        }
-        // Shares what stays with the text before.
-        let new_text = change.apply(&before).unwrap_or(new_text);
-        let cause = Cause::Call { origin, accepted: policy == EditPolicy::Accept };
-        let transition = Transition { before: base, after: Some(new_text), cause };
-        let waits = policy == EditPolicy::Wait;
-        self.send(key, Sending { waits, ..Sending::of(transition, reply) });
+        Ok(PlannedEdit { waits, ..transition.into() })
     }
 
-    fn start_reject(
+    fn plan_rejection(
         &mut self,
         key: &FileKey,
-        (ids, own): (&[HunkId], OwnText),
-        notice: String,
-        reply: oneshot::Sender<Proposed>,
-    ) {
+        ids: Vec<HunkId>,
+        own: OwnText,
+        text: String,
+    ) -> Result<PlannedEdit, Proposed> {
         let open = self.services.docs.get(key);
-        let Some(entry) = self.files.entries.get_mut(key) else { return };
-        let Some(review) = &mut entry.review else { return drop(reply.send(Proposed::Stale)) };
-        if entry.absent {
-            return drop(reply.send(Proposed::Stale));
-        }
+        let entry = self.files.entries.get_mut(key).filter(|entry| !entry.absent);
+        let entry = entry.ok_or(Proposed::Stale)?;
+        let review = entry.review.as_mut().ok_or(Proposed::Stale)?;
         if let Some(document) = &open
             && *review.current() != document.text
         {
             review.reconcile(&document.text);
             entry.dirty = true;
         }
-        let Some(change) = review.rejection(ids, own) else {
-            return drop(reply.send(Proposed::Stale));
-        };
+        let change = review.rejection(&ids, own).ok_or(Proposed::Stale)?;
         if change.is_empty() {
             // Nothing of the agent's is left in these hunks.
-            review.reject(ids, own);
+            review.reject(&ids, own);
             entry.dirty = true;
-            return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
+            return Err(UNCHANGED);
         }
         let current = review.current().clone();
-        let notified = review
-            .hunks()
-            .iter()
-            .filter(|hunk| ids.contains(&hunk.id))
-            .flat_map(|hunk| hunk.origin.sessions().cloned())
-            .collect();
-        let after = match change.apply(&current) {
-            Ok(after) => Some(after).filter(|it| review.existed() || !it.is_empty()),
-            Err(error) => return drop(reply.send(mismatch(error))),
-        };
-        let cause = Cause::Reject { ids: ids.to_vec(), own };
-        let transition = Transition { before: Some(current), after, cause };
-        let notice = RejectionNotice { sessions: notified, text: notice };
-        self.send(key, Sending { notice, ..Sending::of(transition, reply) });
+        let rejected = review.hunks().iter().filter(|hunk| ids.contains(&hunk.id));
+        let sessions = rejected.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();
+        let after = change.apply(&current).map_err(mismatch)?;
+        let after = Some(after).filter(|it| review.existed() || !it.is_empty());
+        let transition =
+            Transition { before: Some(current), after, cause: Cause::Reject { ids, own } };
+        Ok(PlannedEdit { notice: RejectionNotice { sessions, text }, ..transition.into() })
     }
 
-    fn start_restore(
+    fn plan_undo(
         &mut self,
         key: &FileKey,
-        mut state: Box<FileState>,
+        former: Box<FileState>,
         after: Option<Text>,
-        accepted: Option<&[HunkId]>,
-        reply: oneshot::Sender<Proposed>,
-    ) {
+        accepted: Option<Vec<HunkId>>,
+    ) -> Result<PlannedEdit, Proposed> {
         let open = self.services.docs.get(key);
-        let Some(entry) = self.files.entries.get_mut(key) else { return };
-        let operation = state.operation.clone();
-        let is_deletion = operation.as_ref().is_some_and(FileOperation::is_deletion);
-        if let (None, false, Some(former)) = (&after, is_deletion, &state.review) {
-            // It was gone back to where there was no file.
-            let transition = undo(None, Some(former.current().clone()), state);
-            return self.send(key, Sending::of(transition, reply));
-        }
-        let (Some(former), true) =
-            (&mut state.review, is_deletion || (after.is_some() && !entry.is_gone()))
-        else {
-            return drop(reply.send(Proposed::Stale));
-        };
+        let entry = self.files.entries.get_mut(key).ok_or(Proposed::Stale)?;
+        let is_deletion = former.operation.as_ref().is_some_and(FileOperation::is_deletion);
+        let review = former.review.as_ref().ok_or(Proposed::Stale)?;
+        let target = review.current().clone();
         let Some(after) = after else {
-            // A deletion was accepted. If the file is back meanwhile, the disk will say so.
-            if open.is_some() {
-                return drop(reply.send(Proposed::Stale));
+            if !is_deletion {
+                // A checkpoint was restored where there was no file.
+                return Ok(undo(None, Some(target), former));
             }
-            entry.form = state.form;
-            (entry.review, entry.operation) = (state.review, operation);
+            // A deletion was accepted. If the file exists again, the disk will say so.
+            if open.is_some() {
+                return Err(Proposed::Stale);
+            }
+            entry.change_state(|state| *state = *former);
             (entry.absent, entry.dirty) = (true, true);
             self.read_disk(key, DiskPurpose::Reconcile);
-            return drop(reply.send(Proposed::Applied { added: 0, removed: 0 }));
+            return Err(UNCHANGED);
         };
-        let after = &after;
         if is_deletion {
-            if open.is_some_and(|document| document.text != *after) {
-                return drop(reply.send(Proposed::Stale));
-            }
-            let transition = undo(Some(after.clone()), None, state);
-            return self.send(key, Sending::of(transition, reply));
+            let is_other = open.is_some_and(|document| document.text != after);
+            return if is_other {
+                Err(Proposed::Stale)
+            } else {
+                Ok(undo(Some(after), None, former))
+            };
         }
-        let target = former.current().clone();
-        if target == *after {
-            // It was an accept: no text goes back, and what the user wrote since is theirs. But
-            // a later proposal must not pass for it.
-            let mut answer = Proposed::Applied { added: 0, removed: 0 };
-            if let Some(review) = &entry.review {
-                // A later edit of the agent that touches a hunk keeps its id, but not its origin.
-                let known = |hunk: &Hunk| {
-                    former.hunk(hunk.id).is_some_and(|known| known.origin == hunk.origin)
-                };
-                if review.current() == after || review.hunks().iter().all(known) {
-                    former.reconcile(review.current());
-                } else if let Some(accepted) = accepted {
-                    let mut reopened = review.clone();
-                    let stays = reopened.unaccept(former, accepted);
-                    if !stays.is_empty() {
-                        answer = Proposed::Refused(still_accepted(former, &stays));
-                    }
-                    *former = reopened;
-                } else {
-                    return drop(reply.send(Proposed::Stale));
-                }
-            } else if open.is_none() {
-                self.read_disk(key, DiskPurpose::Reconcile);
-            }
-            let Some(entry) = self.files.entries.get_mut(key) else { return };
-            (entry.review, entry.operation) = (state.review, entry.operation.take().or(operation));
-            entry.dirty = true;
-            return drop(reply.send(answer));
+        if entry.is_gone() {
+            return Err(Proposed::Stale);
         }
-        if entry.review.is_none() && (former.existed() || !after.is_empty()) {
+        if target == after {
+            return Err(self.undo_accept(key, *former, &after, accepted.as_deref()));
+        }
+        if entry.review.is_none() && (review.existed() || !after.is_empty()) {
             // It was forgotten when nothing was pending any more. The edit is checked by its hash.
-            let text = open.as_ref().map_or(after, |document| &document.text);
+            let text = open.as_ref().map_or(&after, |document| &document.text);
             entry.review = Some(FileReview::new(text.clone()));
         }
-        let Some(review) = &mut entry.review else {
-            // The file was deleted by the reject of its creation.
-            let transition = undo(None, Some(target), state);
-            return self.send(key, Sending::of(transition, reply));
-        };
-        let current = review.current().clone();
-        if !same_but_last_break(&current, after) {
-            return drop(reply.send(Proposed::Stale));
+        // Without a review, the file was deleted by the rejection of its creation.
+        let current = entry.review.as_ref().map(|review| review.current().clone());
+        if current.as_ref().is_some_and(|current| !same_but_last_break(current, &after)) {
+            return Err(Proposed::Stale);
         }
-        self.send(key, Sending::of(undo(Some(current), Some(target), state), reply));
+        Ok(undo(current, Some(target), former))
+    }
+
+    /// Undoes an accept: no text goes back, and the user's later text is theirs. But a later proposal
+    /// must not pass for it.
+    fn undo_accept(
+        &mut self,
+        key: &FileKey,
+        mut state: FileState,
+        after: &Text,
+        accepted: Option<&[HunkId]>,
+    ) -> Proposed {
+        let open = self.services.docs.get(key).is_some();
+        let (Some(entry), Some(former)) = (self.files.entries.get_mut(key), &mut state.review)
+        else {
+            return Proposed::Stale;
+        };
+        let mut answer = UNCHANGED;
+        match (&entry.review, accepted) {
+            (Some(review), _)
+                if review.current() == after
+                    // A later edit of the agent that touches a hunk keeps its id, but not its origin.
+                    || review.hunks().iter().all(|hunk| {
+                        former.hunk(hunk.id).is_some_and(|known| known.origin == hunk.origin)
+                    }) =>
+            {
+                former.reconcile(review.current());
+            }
+            (Some(review), Some(accepted)) => {
+                let mut reopened = review.clone();
+                let stays = reopened.unaccept(former, accepted);
+                if !stays.is_empty() {
+                    answer = Proposed::Refused(still_accepted(former, &stays));
+                }
+                *former = reopened;
+            }
+            (Some(_), None) => return Proposed::Stale,
+            (None, _) => {}
+        }
+        let is_forgotten = entry.review.is_none();
+        let operation = entry.operation.take().or(state.operation);
+        (entry.review, entry.operation, entry.dirty) = (state.review, operation, true);
+        if is_forgotten && !open {
+            self.read_disk(key, DiskPurpose::Reconcile);
+        }
+        answer
     }
 }
 
 /// Undo of a decision.
-fn undo(before: Option<Text>, after: Option<Text>, former: Box<FileState>) -> Transition {
-    Transition { before, after, cause: Cause::Restore { former, is_undo: true } }
+fn undo(before: Option<Text>, after: Option<Text>, former: Box<FileState>) -> PlannedEdit {
+    Transition { before, after, cause: Cause::Restore { former, is_undo: true } }.into()
 }
 
 /// Answer to a rejection that does not fit the text of the review.

@@ -2,63 +2,41 @@
 
 use std::path::Path;
 
+use super::{
+    Reviews,
+    event::DiskPurpose,
+    flight::{EditRequest, InFlight, PlannedEdit, QueuedEdit},
+};
+use crate::{
+    ports::Proposed,
+    workspace::{key_of, path_of, uri_of},
+};
 use cairn_core::{
     ids::{FileKey, SessionId},
     review::{Cause, FileOperation, FileOperationKind, FileReview, FileState, Origin, Transition},
     text::Text,
 };
 use cairn_protocol::EditProblem;
-use tokio::sync::oneshot;
-
-use super::{
-    Reviews,
-    delivery::Sending,
-    event::DiskPurpose,
-    flight::{InFlight, QueuedEdit},
-};
-use crate::{
-    ports::{EditPolicy, Proposed},
-    workspace::{key_of, path_of, uri_of},
-};
 
 impl Reviews {
-    pub(super) fn start_deletion(
-        &mut self,
-        key: &FileKey,
-        base: Text,
-        origin: Origin,
-        policy: EditPolicy,
-        reply: oneshot::Sender<Proposed>,
-    ) {
-        let cause = Cause::Call { origin, accepted: policy == EditPolicy::Accept };
-        let transition = Transition { before: Some(base), after: None, cause };
-        let waits = policy == EditPolicy::Wait;
-        self.send(key, Sending { waits, ..Sending::of(transition, reply) });
-    }
-
-    pub(super) fn start_move(
-        &mut self,
+    /// Plans a move by the agent.
+    pub(super) fn plan_move(
+        &self,
         key: &FileKey,
         to: &Path,
-        base: &Text,
+        base: Text,
         origin: Origin,
-        policy: EditPolicy,
-        reply: oneshot::Sender<Proposed>,
-    ) {
-        let Some(to) = key_of(to) else {
-            return drop(reply.send(Proposed::Refused(EditProblem::PathWithoutUri)));
-        };
+        accepted: bool,
+    ) -> Result<Transition, Proposed> {
+        let to = key_of(to).ok_or(Proposed::Refused(EditProblem::PathWithoutUri))?;
         self.agent_changed(&to);
-        let busy = self
-            .files
-            .entries
-            .get(&to)
-            .is_some_and(|entry| entry.in_flight.is_some() || !entry.queue.is_empty());
+        let there = self.files.entries.get(&to);
+        let busy = there.is_some_and(|it| it.in_flight.is_some() || !it.queue.is_empty());
         if busy || self.services.docs.get(&to).is_some() {
-            return drop(reply.send(Proposed::Refused(EditProblem::PathBusy)));
+            return Err(Proposed::Refused(EditProblem::PathBusy));
         }
         let number = self.files.edits_sent + 1;
-        let Some(entry) = self.files.entries.get(key) else { return };
+        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
         let created = entry.review.as_ref().is_some_and(|review| !review.existed());
         let from = match &entry.operation {
             Some(FileOperation { kind: FileOperationKind::MovedFrom(first), .. }) => {
@@ -73,67 +51,48 @@ impl Reviews {
             origin: origin.clone(),
             number,
         });
-        let accepted = policy == EditPolicy::Accept;
         let cause = Cause::Move { to, operation, origin: Some(origin), accepted };
-        self.send_move(key, base, cause, policy == EditPolicy::Wait, None, reply);
+        Ok(Transition { before: Some(base), after: None, cause })
     }
 
-    /// Starts the rejection of an operation on the whole file.
-    pub(super) fn start_operation_rejection(
-        &mut self,
-        key: &FileKey,
-        reply: oneshot::Sender<Proposed>,
-    ) {
+    /// Plans the rejection of an operation on the whole file.
+    pub(super) fn plan_operation_rejection(&self, key: &FileKey) -> Result<PlannedEdit, Proposed> {
         let open = self.services.docs.get(key);
-        let Some(entry) = self.files.entries.get(key) else { return };
-        match (entry.operation.as_ref().map(|operation| operation.kind.clone()), &entry.review) {
-            (Some(FileOperationKind::Deleted), Some(review)) if entry.absent => {
+        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
+        let review = entry.review.as_ref().ok_or(Proposed::Stale)?;
+        match entry.operation.as_ref().map(|operation| &operation.kind) {
+            Some(FileOperationKind::Deleted) if entry.absent => {
                 let (review, text) = review.without_proposals();
                 let former = FileState { review: Some(review), operation: None, form: entry.form };
                 let cause = Cause::Restore { former: Box::new(former), is_undo: false };
-                let transition = Transition { before: None, after: Some(text), cause };
-                self.send(key, Sending::of(transition, reply));
+                Ok(Transition { before: None, after: Some(text), cause }.into())
             }
-            (Some(FileOperationKind::MovedFrom(to)), Some(review)) => {
+            Some(FileOperationKind::MovedFrom(to)) => {
                 let base = open.map_or_else(|| review.current().clone(), |it| it.text.clone());
+                let to = to.clone();
                 let cause = Cause::Move { to, operation: None, origin: None, accepted: true };
-                self.send_move(key, &base, cause, false, None, reply);
+                Ok(Transition { before: Some(base), after: None, cause }.into())
             }
-            (Some(FileOperationKind::Deleted) | None, _)
-            | (Some(FileOperationKind::MovedFrom(_)), None) => {
-                drop(reply.send(Proposed::Stale));
-            }
+            Some(FileOperationKind::Deleted) | None => Err(Proposed::Stale),
         }
     }
 
-    /// A decision about a move is taken back: the file goes there again, and then `then` is done.
-    pub(super) fn start_move_again(
-        &mut self,
+    /// A decision about a move is undone: the file goes there again, and then `then` is done.
+    pub(super) fn plan_move_again(
+        &self,
         key: &FileKey,
         to: FileKey,
         base: Text,
         operation: Option<FileOperation>,
-        then: QueuedEdit,
-    ) {
+        then: Box<QueuedEdit>,
+    ) -> Result<PlannedEdit, Proposed> {
         if self.services.docs.get(key).is_some_and(|document| document.text != base) {
-            return then.answer(Proposed::Stale);
+            then.answer(Proposed::Stale);
+            return Err(Proposed::Stale);
         }
-        let (reply, _) = oneshot::channel();
         let cause = Cause::Move { to, operation, origin: None, accepted: false };
-        self.send_move(key, &base, cause, false, Some(Box::new(then)), reply);
-    }
-
-    fn send_move(
-        &mut self,
-        key: &FileKey,
-        base: &Text,
-        cause: Cause,
-        waits: bool,
-        then: Option<Box<QueuedEdit>>,
-        reply: oneshot::Sender<Proposed>,
-    ) {
-        let transition = Transition { before: Some(base.clone()), after: None, cause };
-        self.send(key, Sending { waits, then, ..Sending::of(transition, reply) });
+        let transition = Transition { before: Some(base), after: None, cause };
+        Ok(PlannedEdit { then: Some(then), ..transition.into() })
     }
 
     /// The move in flight is seen; where its entry is now.
@@ -216,7 +175,9 @@ impl Reviews {
         for work in std::mem::take(&mut entry.queue) {
             match work {
                 // It was made for the other path.
-                QueuedEdit::Propose(_, reply) => drop(reply.send(Proposed::Stale)),
+                QueuedEdit { request: EditRequest::Propose(_), reply } => {
+                    drop(reply.send(Proposed::Stale));
+                }
                 other => entry.queue.push_back(other),
             }
         }

@@ -14,30 +14,30 @@ use crate::ports::{Proposal, Proposed};
 
 /// A change of a file that waits for its turn.
 #[derive(Debug)]
-pub(super) enum QueuedEdit {
-    Propose(Proposal, oneshot::Sender<Proposed>),
+pub(super) struct QueuedEdit {
+    pub(super) request: EditRequest,
+    pub(super) reply: oneshot::Sender<Proposed>,
+}
+
+/// Requested change of a file.
+#[derive(Debug)]
+pub(super) enum EditRequest {
+    Propose(Proposal),
     Reject {
         ids: Vec<HunkId>,
         own: OwnText,
         /// Notice for the model, with the patch and the user's reason.
         notice: String,
-        reply: oneshot::Sender<Proposed>,
     },
     /// Restore the file to its state at a checkpoint, if its text is still `now`.
     GoBack {
         now: Option<Text>,
         before: Box<FileSnapshot>,
-        reply: oneshot::Sender<Proposed>,
     },
     /// Propose an outdated edit again, and accept it.
-    ApplyOutdated {
-        id: HunkId,
-        reply: oneshot::Sender<Proposed>,
-    },
+    ApplyOutdated(HunkId),
     /// Undo the agent's operation on the whole file.
-    RejectFileOperation {
-        reply: oneshot::Sender<Proposed>,
-    },
+    RejectFileOperation,
     /// Restore a former review with its text, if the file still has the text after it (`None`: no
     /// file).
     Restore {
@@ -45,7 +45,6 @@ pub(super) enum QueuedEdit {
         after: Option<Text>,
         /// Accepted hunks. `None`: it was a rejection.
         accepted: Option<Vec<HunkId>>,
-        reply: oneshot::Sender<Proposed>,
     },
     /// Move the file again to where a decision had taken it from; then do the rest there.
     MoveAgain {
@@ -59,17 +58,31 @@ pub(super) enum QueuedEdit {
 impl QueuedEdit {
     /// Answers without doing it.
     pub(super) fn answer(self, answer: Proposed) {
-        match self {
-            QueuedEdit::Propose(_, reply)
-            | QueuedEdit::Reject { reply, .. }
-            | QueuedEdit::RejectFileOperation { reply }
-            | QueuedEdit::ApplyOutdated { reply, .. }
-            | QueuedEdit::GoBack { reply, .. }
-            | QueuedEdit::Restore { reply, .. } => drop(reply.send(answer)),
-            QueuedEdit::MoveAgain { then, .. } => then.answer(answer),
+        if let EditRequest::MoveAgain { then, .. } = self.request {
+            then.answer(answer.clone());
         }
+        drop(self.reply.send(answer));
     }
 }
+
+/// A transition for the editor.
+pub(super) struct PlannedEdit {
+    pub(super) transition: Transition,
+    /// True if the call continues when all of the edit is decided.
+    pub(super) waits: bool,
+    pub(super) notice: RejectionNotice,
+    /// Edit to queue at the target of a move.
+    pub(super) then: Option<Box<QueuedEdit>>,
+}
+
+impl From<Transition> for PlannedEdit {
+    fn from(transition: Transition) -> Self {
+        Self { transition, waits: false, notice: RejectionNotice::default(), then: None }
+    }
+}
+
+/// Answer to a request that changes no text.
+pub(super) const UNCHANGED: Proposed = Proposed::Applied { added: 0, removed: 0 };
 
 #[derive(Debug)]
 pub(super) struct InFlight {

@@ -13,7 +13,7 @@ use cairn_core::{
 use cairn_protocol::EditProblem;
 use tokio::sync::oneshot;
 
-use super::{Reviews, delivery::Sending, restore::FoundFile, tracked_file::TrackedFile};
+use super::{Reviews, flight::PlannedEdit, restore::FoundFile, tracked_file::TrackedFile};
 use crate::{
     ports::Proposed,
     store::{
@@ -132,28 +132,18 @@ impl Reviews {
     }
 
     /// Makes an outdated proposal again, on the user's request.
-    pub(super) fn apply_outdated(
+    pub(super) fn plan_outdated(
         &mut self,
         key: &FileKey,
         id: HunkId,
-        reply: oneshot::Sender<Proposed>,
-    ) {
-        let Some(entry) = self.files.entries.get_mut(key) else {
-            return drop(reply.send(Proposed::Stale));
-        };
-        let found = entry.outdated.iter().find(|outdated| outdated.id == id).cloned();
-        let (Some(outdated), Some(review)) = (found, &entry.review) else {
-            return drop(reply.send(Proposed::Stale));
-        };
-        let current = review.current().clone();
-        let Some(range) = outdated.place(&current).filter(|_| !entry.absent) else {
-            return drop(reply.send(Proposed::Refused(EditProblem::LinesGone)));
-        };
+    ) -> Result<PlannedEdit, Proposed> {
+        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
+        let outdated = entry.outdated.iter().find(|it| it.id == id).ok_or(Proposed::Stale)?;
+        let current = entry.review.as_ref().ok_or(Proposed::Stale)?.current().clone();
+        let range = outdated.place(&current).filter(|_| !entry.absent);
         let mut after = current.clone();
-        after.replace(range, &outdated.new_text);
-        let origin = (*outdated.origin).clone();
-        let cause = Cause::Call { origin, accepted: true };
-        let transition = Transition { before: Some(current), after: Some(after), cause };
-        self.send(key, Sending::of(transition, reply));
+        after.replace(range.ok_or(Proposed::Refused(EditProblem::LinesGone))?, &outdated.new_text);
+        let cause = Cause::Call { origin: (*outdated.origin).clone(), accepted: true };
+        Ok(Transition { before: Some(current), after: Some(after), cause }.into())
     }
 }

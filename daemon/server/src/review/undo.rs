@@ -16,7 +16,7 @@ use super::{
     Reviews,
     decision_log::Step,
     event::{Restored, ReviewEvent, SessionNotice},
-    flight::QueuedEdit,
+    flight::{EditRequest, QueuedEdit},
     problem::{english, of_outcome},
 };
 use crate::{event::Responder, workspace::path_of};
@@ -64,21 +64,16 @@ impl Reviews {
             redone.extend(restored);
             let (reply, wait) = oneshot::channel();
             let operation = state.operation.clone();
-            let restore = QueuedEdit::Restore {
-                former: Box::new(state),
-                after: after.clone(),
-                accepted,
-                reply,
-            };
+            let former = Box::new(state);
+            let restore = EditRequest::Restore { former, after: after.clone(), accepted };
             match (moved_to, after) {
                 (Some(at), Some(base)) => {
-                    let then = Box::new(restore);
-                    self.enqueue(
-                        &at,
-                        QueuedEdit::MoveAgain { to: key.clone(), base, operation, then },
-                    );
+                    let then = Box::new(QueuedEdit { request: restore, reply });
+                    let to = key.clone();
+                    let again = EditRequest::MoveAgain { to, base, operation, then };
+                    self.enqueue(&at, again, oneshot::channel().0);
                 }
-                _ => self.enqueue(&key, restore),
+                _ => self.enqueue(&key, restore, reply),
             }
             let path = path_of(&key).map(|path| self.services.display(&path)).unwrap_or_default();
             waits.push(async move { (path, notified, wait.await) });
