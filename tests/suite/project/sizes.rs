@@ -108,10 +108,13 @@ impl File {
             words.split_whitespace().any(|word| word == "fn" || word == "function")
         };
         let length = |at: usize| {
-            let end = lines[at..].iter().position(|line| {
-                line.trim_start().starts_with('}') && indent(line) == indent(lines[at])
-            });
-            end.map_or(0, |end| end + 1)
+            let same = |line: &&&str| indent(line) == indent(lines[at]);
+            let body = lines[at..].iter().position(|line| line.ends_with('{'));
+            let declared = lines[at..].iter().position(|line| line.ends_with(';'));
+            let is_declaration = declared.is_some_and(|end| body.is_none_or(|body| end < body));
+            let closes = |line: &&&str| same(line) && line.trim_start().starts_with('}');
+            let end = lines[at..].iter().position(|line| closes(&line));
+            end.filter(|_| !is_declaration).map_or(0, |end| end + 1)
         };
         (0..lines.len()).filter(|&at| begins(lines[at])).map(length).collect()
     }
@@ -139,7 +142,8 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) {
         if path.is_dir() && name != "tests" {
             collect(root, &path, files);
         } else if (name.ends_with(".rs") || name.ends_with(".ts") || name.ends_with(".tsx"))
-            && !["tests.rs", "testing.rs"].contains(&name.as_str())
+            && !name.ends_with("tests.rs")
+            && name != "testing.rs"
         {
             let text = fs::read_to_string(&path).unwrap();
             if !text.starts_with("// Generated") {
@@ -286,6 +290,9 @@ fn a_function_and_a_circle_are_measured() {
     );
     let two = file("daemon/server/src/x/b.rs", "impl A {\n    fn two(&self) { self.one() }\n}\n");
     assert_eq!(one.functions(), [5]);
+    let declared =
+        file("a.rs", "trait A {\n    fn a(\n        &self,\n    );\n    fn b(&self) {\n    }\n}\n");
+    assert_eq!(declared.functions(), [0, 2]);
     assert_eq!((one.room(), one.lines()), ("server/x".to_owned(), 7));
     assert_eq!((call_circle(&[&one, &two]), call_circle(&[&one])), (2, 0));
     assert_eq!(methods(&[&file("a.rs", "\nimpl A {\n    fn a() {}\n}\n")], "A"), 1);

@@ -55,24 +55,22 @@ pub fn is_credential(name: &str, is_folder: bool) -> bool {
         || (name.starts_with('.') && name.ends_with("_history"))
 }
 
-/// True if a name fits a component of a pattern.
+/// True if a name fits a component of a pattern, in which `*` stands for any text.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(start) = parts.next() else { return false };
-    let Some(mut rest) = name.strip_prefix(start) else { return false };
-    let mut ends = rest.is_empty();
-    for part in parts {
-        // A part of the pattern may stand anywhere, the last one at the end.
-        match (part.is_empty(), rest.find(part)) {
-            (true, _) => ends = true,
-            (false, None) => return false,
-            (false, Some(place)) => {
-                rest = &rest[place + part.len()..];
-                ends = rest.is_empty() || rest.ends_with(part);
+    let (Some(start), Some(end)) = (parts.next(), parts.next_back()) else {
+        return pattern == name;
+    };
+    let inside = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
+    inside.is_some_and(|mut rest| {
+        parts.all(|part| match rest.split_once(part) {
+            Some((_, behind)) => {
+                rest = behind;
+                true
             }
-        }
-    }
-    ends
+            None => false,
+        })
+    })
 }
 
 /// Returns the user's git settings without credentials.
@@ -244,6 +242,8 @@ mod tests {
             (".*_history", ".zsh_history.bak", false),
             (".*_history", ".zshrc", false),
             ("*config*", "upload_config.lua", true),
+            ("x*aa", "xaaa", true),
+            ("a*a", "a", false),
             ("*", "anything", true),
             ("config", "config", true),
             ("config", "config.toml", false),

@@ -67,9 +67,9 @@ impl TrackedFile {
         if let (Some(text), Some(review)) = (text, &mut self.review) {
             self.outdated.extend(review.reconcile_restored(text));
         }
-        for (late, text) in missing.iter().zip(std::iter::repeat(text)) {
+        for late in missing.iter().filter(|_| text.is_some()) {
             let missed = text.map(|text| late.transition.missed_in(&mut self.review, text));
-            self.outdated.extend(missed.into_iter().flatten());
+            self.outdated.extend(missed.unwrap_or_default());
         }
         self.late = missing;
     }
