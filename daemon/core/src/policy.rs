@@ -56,6 +56,27 @@ pub enum Access {
     Input { process: ProcessId, command: String, text: String, cwd: PathBuf, needs: Needs },
 }
 
+/// Effect of an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessKind {
+    Read,
+    Edit,
+    Command,
+}
+
+impl Access {
+    #[must_use]
+    pub fn kind(&self) -> AccessKind {
+        match self {
+            Access::Read { .. } | Access::Plan | Access::Subagent | Access::Process => {
+                AccessKind::Read
+            }
+            Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => AccessKind::Edit,
+            Access::Command { .. } | Access::Input { .. } => AccessKind::Command,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Allow,

@@ -8,7 +8,7 @@ use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use cairn_core::{
     ids::{CallId, FileKey, SessionId, TurnId},
-    policy::Access,
+    policy::{Access, AccessKind},
     prompt::instructions::Instructions,
     review::Origin,
     subagent::SubagentReport,
@@ -206,13 +206,6 @@ pub struct ToolUpdate {
     pub saw: Option<Saw>,
     /// Sent with the final state: the instructions of the folders above that file.
     pub near: Vec<Instructions>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessKind {
-    Read,
-    Edit,
-    Command,
 }
 
 /// Text of a file that a model has read.

@@ -9,7 +9,7 @@ use cairn_core::{
     ids::{SessionId, TurnId},
     marks::{self, ModelText},
     model::{Advice, Failure, FailureKind, ModelEvent},
-    policy::trust,
+    policy::{AccessKind, trust},
     review::Origin,
     sanitize::excerpt,
     turn::Input,
@@ -23,10 +23,10 @@ use crate::{
     approval, hooks,
     instructions::{self, RunningCommand},
     model::{ModelRequest, Provider, clean::Cleaner},
-    ports::{AccessKind, Notices, Saw, ToolUpdate},
+    ports::{Notices, Saw, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
-    tools::{Access, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label},
+    tools::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label},
 };
 
 mod consent;
@@ -218,13 +218,7 @@ async fn run(
     progress.update(ToolUpdate {
         label: Some(label),
         uri: approval::uri(&access),
-        access: Some(match &access {
-            Access::Read { .. } | Access::Plan | Access::Subagent | Access::Process => {
-                AccessKind::Read
-            }
-            Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => AccessKind::Edit,
-            Access::Command { .. } | Access::Input { .. } => AccessKind::Command,
-        }),
+        access: Some(access.kind()),
         ..ToolUpdate::default()
     });
     if let Some(reason) = trust::refusal(&access).filter(|_| !context.trusted) {
@@ -241,68 +235,13 @@ async fn run(
         Consent::Given { call, approved, words } => (call, approved, words),
         Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
-    match &access {
-        Access::Read { .. } | Access::Process => {}
-        Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. }
-        | Access::Command { .. }
-        | Access::Input { .. }
-        | Access::Plan
-        | Access::Subagent => begin(context.journal.as_deref(), &context.origin).await?,
+    if !matches!(access, Access::Read { .. } | Access::Process) {
+        begin(context.journal.as_deref(), &context.origin).await?;
     }
     progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
-    let edited = match &access {
-        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => approval::uri(&access),
-        Access::Read { .. }
-        | Access::Command { .. }
-        | Access::Process
-        | Access::Input { .. }
-        | Access::Plan
-        | Access::Subagent => None,
-    };
-    let hook_context = context.hooks.clone();
-    let running = match &access {
-        Access::Command { .. } => Some(command_begins(&context).await?),
-        Access::Read { .. }
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. }
-        | Access::Process
-        | Access::Input { .. }
-        | Access::Plan
-        | Access::Subagent => None,
-    };
+    let edited = approval::uri(&access).filter(|_| access.kind() == AccessKind::Edit);
     let after = context.clone();
-    let ran = parsed.run(context, approved).await;
-    let goes_on = ran.as_ref().ok().and_then(|output| output.goes_on.clone());
-    match (running, goes_on) {
-        (Some(running), Some(process)) => {
-            let edits = Arc::clone(&after.edits);
-            process.at_end(move || {
-                running.finish();
-                edits.command_ran();
-            });
-            tokio::spawn(left::ask_beside(progress.clone(), after.clone(), process));
-        }
-        (Some(running), None) => {
-            let finished = tokio::task::spawn_blocking(|| running.finish()).await;
-            finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
-        }
-        (None, _) => {}
-    }
-    match access {
-        // A process may have changed files meanwhile.
-        Access::Command { .. } | Access::Process | Access::Input { .. } => {
-            after.edits.command_ran();
-        }
-        Access::Read { .. }
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. }
-        | Access::Plan
-        | Access::Subagent => {}
-    }
+    let ran = run_watched(progress, parsed, &access, approved, context).await;
     let mut output = match ran {
         Ok(output) => output,
         Err(ToolFailure::Tell(text)) => {
@@ -326,7 +265,7 @@ async fn run(
         about
     };
     let verdict =
-        hooks::run(hook_context.as_ref(), HookEvent::AfterTool, Some(&call.name), about).await;
+        hooks::run(after.hooks.as_ref(), HookEvent::AfterTool, Some(&call.name), about).await;
     for message in verdict.messages {
         output.content.frame("words of a hook", &message);
     }
@@ -335,6 +274,41 @@ async fn run(
         output.detail = Some(with_own(output.detail, &said(&words)));
     }
     Ok(Ran::Output(Box::new(output), edited))
+}
+
+/// Runs a call. A command is watched for control files until it, and what it left running, has ended.
+async fn run_watched(
+    progress: &CallProgress,
+    call: Box<dyn Call>,
+    access: &Access,
+    approved: Approved,
+    context: ToolContext,
+) -> Result<ToolOutput, ToolFailure> {
+    let is_command = matches!(access, Access::Command { .. });
+    let running = if is_command { Some(command_begins(&context).await?) } else { None };
+    let after = context.clone();
+    let ran = call.run(context, approved).await;
+    let process = ran.as_ref().ok().and_then(|output| output.goes_on.clone());
+    match (running, process) {
+        (Some(running), Some(process)) => {
+            let edits = Arc::clone(&after.edits);
+            process.at_end(move || {
+                running.finish();
+                edits.command_ran();
+            });
+            tokio::spawn(left::ask_beside(progress.clone(), after.clone(), process));
+        }
+        (Some(running), None) => {
+            let finished = tokio::task::spawn_blocking(|| running.finish()).await;
+            finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
+        }
+        (None, _) => {}
+    }
+    // A process may have changed files, too.
+    if access.kind() == AccessKind::Command || matches!(access, Access::Process) {
+        after.edits.command_ran();
+    }
+    ran
 }
 
 /// Appends a text of Cairn's own to the detail of a call, whose marks are in place already.

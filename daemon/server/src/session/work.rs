@@ -8,15 +8,13 @@ use std::{
 use cairn_core::{
     ids::CallId,
     plan::{Status, TodoItem},
+    policy::AccessKind,
 };
 use cairn_protocol::{
     EarlierPlan, ItemStatus, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ToolState,
 };
 
-use crate::{
-    ports::{AccessKind, ToolUpdate},
-    tools::label,
-};
+use crate::{ports::ToolUpdate, tools::label};
 
 const COMMANDS_KEPT: usize = 50;
 const FILES_KEPT: usize = 200;
