@@ -432,7 +432,7 @@ mod tests {
             fixture.cancel();
         };
         let (answer, ()) = tokio::join!(fixture.call("edit_file", edit("a", "one", "1")), cancel);
-        assert_eq!(answer, "failure: Cancelled; nothing was changed.");
+        assert_eq!(answer, "failure: Canceled; the change is not in the file.");
         assert!(began.elapsed() < Duration::from_secs(3));
     }
 }

@@ -180,7 +180,7 @@ fn check_encodable(
     })
 }
 
-/// Proposes a change, computed anew while the user changes the file. Fails if the file has another
+/// Proposes a change, computed again while the user changes the file. Fails if the file has another
 /// text than when the user was asked.
 async fn propose(
     context: ToolContext,
@@ -188,26 +188,10 @@ async fn propose(
     asked_about: Option<Option<Text>>,
 ) -> Result<ToolOutput, ToolFailure> {
     let path = change.path();
-    let mut attempts = 0;
     let mut waited = Duration::ZERO;
-    loop {
-        attempts += 1;
-        let (looking, computing) = (context.clone(), Arc::clone(&change));
-        let asked_about = asked_about.clone();
-        let (base, Computed { wanted, done, note, lines }) = blocking(move || {
-            let path = computing.path();
-            let base = present(&looking, path)?;
-            if asked_about.is_some_and(|text| text != base) {
-                return Err(ToolFailure::Tell(format!(
-                    "`{path}` changed while the user was asked about this change; nothing was \
-                     changed. Read the file again, then propose it anew."
-                )));
-            }
-            let computed = computing.compute(&looking, base.as_ref())?;
-            check_encodable(&looking, path, &computed.wanted)?;
-            Ok((base, computed))
-        })
-        .await?;
+    for attempt in 1.. {
+        let (base, computed) = compute(&context, &change, asked_about.clone()).await?;
+        let Computed { wanted, done, note, lines } = computed;
         let moved = matches!(wanted, Wanted::At(_));
         let kind = base.is_none().then_some(ToolKind::Create);
         let proposal = Proposal {
@@ -218,12 +202,7 @@ async fn propose(
             policy: context.edit_policy,
             cancel: context.cancel.clone(),
         };
-        let proposed = tokio::select! {
-            proposed = context.edits.propose(proposal) => proposed,
-            () = context.cancel.cancelled() => {
-                return Err(ToolFailure::Tell("Cancelled; the change may be in the file.".to_owned()));
-            }
-        };
+        let proposed = or_cancelled(&context, context.edits.propose(proposal), "may be").await?;
         match proposed {
             Proposed::Applied { added, removed } => {
                 let counts = format!("+{added} −{removed}");
@@ -232,66 +211,104 @@ async fn propose(
                     false => (format!("{done} ({counts}{note})."), Some(counts)),
                 };
                 let (added, removed) = (Some(added), Some(removed));
+                let stats = Some(ToolStats { added, removed, ..ToolStats::default() });
                 let mut content = ModelText::from(content);
                 content.append(&lines);
-                return Ok(ToolOutput {
-                    content,
-                    detail,
-                    kind,
-                    stats: Some(ToolStats { added, removed, ..ToolStats::default() }),
-                    ..ToolOutput::default()
-                });
+                return Ok(ToolOutput { content, detail, kind, stats, ..ToolOutput::default() });
             }
-            Proposed::Stale if attempts < ATTEMPTS_AT_ONCE => {}
+            Proposed::Stale if attempt < ATTEMPTS_AT_ONCE => {}
             Proposed::Stale if waited < PATIENCE => {
                 let began = Instant::now();
-                tokio::select! {
-                    () = pause_of_typing(&context, path) => {}
-                    () = context.cancel.cancelled() => {
-                        return Err(ToolFailure::Tell("Cancelled; nothing was changed.".to_owned()));
-                    }
-                }
+                or_cancelled(&context, pause_of_typing(&context, path), "is not").await?;
                 waited += began.elapsed();
             }
             Proposed::Stale => break,
-            Proposed::Astray => {
-                return Err(ToolFailure::Tell(format!(
-                    "The editor changed `{path}`, but the text that arrived is not the one you \
-                     asked for. It counts as your edit, and the user can reject it. Read the file \
-                     again, and mend what is wrong."
-                )));
-            }
-            Proposed::Refused(problem) => {
-                let reason = edit_problem::english(&problem);
-                return Err(ToolFailure::Tell(format!(
-                    "The editor did not change `{path}`: {reason}. Nothing was changed."
-                )));
-            }
-            Proposed::Late(problem) => {
-                let reason = edit_problem::english(&problem);
-                return Err(ToolFailure::Tell(format!(
-                    "The change of `{path}` is not yet applied: {reason}. It may still come, for \
-                     example when the user confirms it in the editor; you are told when it does. Do \
-                     not propose it again. Go on with work that does not need it, or end your turn \
-                     and tell the user that it waits."
-                )));
-            }
+            failed => return Err(ToolFailure::Tell(failure(path, &failed))),
         }
     }
-    let (looking, computing) = (context.clone(), Arc::clone(&change));
-    let place = blocking(move || {
-        let path = computing.path();
-        let base = snapshot::look(&looking, path)?.map(|snapshot| snapshot.text);
-        let wanted = computing.compute(&looking, base.as_ref())?.wanted;
-        let shown = base.filter(|_| !path.is_secret());
-        Ok(shown.map(|base| place(&base, &wanted)).unwrap_or_default())
+    Err(kept_changing(context.clone(), Arc::clone(&change)).await?)
+}
+
+/// Computes the change of the present text, unless it is another one than the user was asked about.
+async fn compute(
+    context: &ToolContext,
+    change: &Arc<dyn FileChange>,
+    asked_about: Option<Option<Text>>,
+) -> Result<(Option<Text>, Computed), ToolFailure> {
+    let (context, change) = (context.clone(), Arc::clone(change));
+    blocking(move || {
+        let path = change.path();
+        let base = present(&context, path)?;
+        if asked_about.is_some_and(|text| text != base) {
+            return Err(ToolFailure::Tell(format!(
+                "`{path}` changed while the user was asked about this change; nothing was \
+                 changed. Read the file again, then propose it anew."
+            )));
+        }
+        let computed = change.compute(&context, base.as_ref())?;
+        check_encodable(&context, path, &computed.wanted)?;
+        Ok((base, computed))
     })
-    .await?;
-    Err(ToolFailure::Tell(format!(
-        "`{path}` kept changing for {} seconds while this edit was made; nothing was changed. The user \
-         is probably typing in it. Do other work first, then read it again and repeat the edit.{place}",
-        PATIENCE.as_secs()
-    )))
+    .await
+}
+
+/// Waits, but not longer than the turn. `state`: whether the change is in the file then.
+async fn or_cancelled<T>(
+    context: &ToolContext,
+    waiting: impl Future<Output = T>,
+    state: &str,
+) -> Result<T, ToolFailure> {
+    tokio::select! {
+        value = waiting => Ok(value),
+        () = context.cancel.cancelled() => {
+            Err(ToolFailure::Tell(format!("Canceled; the change {state} in the file.")))
+        }
+    }
+}
+
+/// Text for the model about a change that was not made, or not as proposed.
+fn failure(path: &WorkspacePath, proposed: &Proposed) -> String {
+    match proposed {
+        Proposed::Refused(problem) => {
+            let reason = edit_problem::english(problem);
+            format!("The editor did not change `{path}`: {reason}. Nothing was changed.")
+        }
+        Proposed::Late(problem) => {
+            let reason = edit_problem::english(problem);
+            format!(
+                "The change of `{path}` is not yet applied: {reason}. It may still come, for \
+                 example when the user confirms it in the editor; you are told when it does. Do \
+                 not propose it again. Go on with work that does not need it, or end your turn \
+                 and tell the user that it waits."
+            )
+        }
+        Proposed::Astray | Proposed::Applied { .. } | Proposed::Stale => format!(
+            "The editor changed `{path}`, but the text that arrived is not the one you asked for. It \
+             is taken for your edit, and the user can reject it. Read the file again, and mend what \
+             is wrong."
+        ),
+    }
+}
+
+/// Failure of a change of a file that somebody else keeps changing, with the place as it is now.
+async fn kept_changing(
+    context: ToolContext,
+    change: Arc<dyn FileChange>,
+) -> Result<ToolFailure, ToolFailure> {
+    blocking(move || {
+        let path = change.path();
+        let base = snapshot::look(&context, path)?.map(|snapshot| snapshot.text);
+        let wanted = change.compute(&context, base.as_ref())?.wanted;
+        let shown = base.filter(|_| !path.is_secret());
+        let place = shown.map(|base| place(&base, &wanted)).unwrap_or_default();
+        Ok(ToolFailure::Tell(format!(
+            "`{path}` kept changing for {} seconds while this edit was made; nothing was changed. The \
+             user is probably typing in it. Do other work first, then read it again and repeat the \
+             edit.{place}",
+            PATIENCE.as_secs()
+        )))
+    })
+    .await
 }
 
 /// Waits until the file has not changed for a while, or until it changed after the longest wait: then

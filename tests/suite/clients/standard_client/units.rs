@@ -153,7 +153,7 @@ async fn an_emoji_does_not_shift_edits_of_a_client_that_counts_columns_wrongly()
 async fn a_misapplied_edit_is_the_agents_and_the_model_is_told() {
     let mut script = steps("one\n", "1\n");
     script[2]["expect"] =
-        json!({ "lastContains": ["is not the one you asked for", "counts as your edit"] });
+        json!({ "lastContains": ["is not the one you asked for", "is taken for your edit"] });
     let plain =
         StandardClient::counting(Value::Null, Units::Utf16, "zero\n-\n-\none\ntwo\n", script).await;
     // An editor that formats what it inserts, where the user typed elsewhere.
