@@ -58,8 +58,8 @@ pub enum EditPurpose {
         #[serde(rename = "fate")]
         operation: Option<FileOperation>,
     },
-    /// A rejection in the records of earlier versions, which do not name the hunks. It is not waited for: the
-    /// text with it passes for the user's.
+    /// A rejection in the records of earlier versions, which do not name the hunks. Nobody waits for it; its text
+    /// passes for the user's.
     User,
     /// A rejection of hunks.
     Rejected {

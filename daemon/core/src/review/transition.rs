@@ -1,8 +1,8 @@
 //! A change of a file: its text before and after, and its cause.
 //!
 //! A transition is planned before an edit is sent, and lands when the text of the file shows it. An editor may apply
-//! an edit late, or after a restart; the text then tells if the edit is in it. Must never take text of the
-//! agent for the user's.
+//! an edit late, or after a restart; the text then shows whether it holds the edit. Must never take text of
+//! the agent for the user's.
 
 use super::{
     Author, EditPurpose, EditRecord, FileOperation, FileOperationKind, FileReview, FileState,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{ids::FileKey, text::Text};
 
-/// Restarts after which an edit is not waited for any more.
+/// Number of restarts that an edit is waited for.
 const MOST_RESTARTS: u32 = 3;
 
 /// A change of one file.
@@ -23,7 +23,7 @@ pub struct Transition {
     pub cause: Cause,
 }
 
-/// Cause of a transition, and what it makes of the review.
+/// Cause of a transition, which determines the review after it.
 #[derive(Debug, Clone)]
 pub enum Cause {
     /// A call of the agent. Without a text after it deletes the file.
@@ -178,7 +178,8 @@ impl Transition {
         EditRecord { before, expected, after, purpose, restarts }
     }
 
-    /// Returns the transition of a record, and the restarts since it was sent. `None`: nobody waits for it any more.
+    /// Returns the transition of a record, and the number of restarts since it was sent. `None` after
+    /// [`MOST_RESTARTS`], and for an unknown purpose.
     #[must_use]
     pub fn of_record(record: &EditRecord) -> Option<(Transition, u32)> {
         let EditRecord { before, expected, after, purpose, restarts } = record.clone();
@@ -213,8 +214,8 @@ impl Transition {
 }
 
 impl FileState {
-    /// The agent wrote the whole text of a file that was not there. Where the agent had deleted it, to write it anew
-    /// is to edit it. Where the user had, nothing of it is left to decide.
+    /// Adds the agent's whole text of a file that did not exist. If the agent had deleted the file, the text is an
+    /// edit of the former one. If the user had, the former review ends.
     pub fn write_anew(&mut self, text: &Text, origin: &Origin, accepted: bool) {
         if !self.operation.take().is_some_and(|operation| operation.is_deletion()) {
             self.review = None;
@@ -228,7 +229,7 @@ impl FileState {
         }
     }
 
-    /// The agent deleted the file. A file that only the agent ever had a part in leaves nothing to decide.
+    /// Adds the agent's deletion of the file. A file with text of the agent only needs no decision.
     pub fn delete(&mut self, base: Option<&Text>, origin: &Origin, number: u64) {
         let base = || FileReview::new(base.cloned().unwrap_or_default());
         let review = self.review.get_or_insert_with(base);
@@ -242,10 +243,79 @@ impl FileState {
 }
 
 impl FileReview {
-    /// Accepts what one call has proposed. What was pending before stays the user's to decide.
+    /// Accepts the hunks of one call. Other pending hunks stay pending.
     fn accept_of(&mut self, origin: &Origin) {
         let hunks = self.hunks().iter().filter(|hunk| *hunk.origin == *origin);
         let landed: Vec<HunkId> = hunks.map(|hunk| hunk.id).collect();
         self.accept_many(&landed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin() -> Origin {
+        Origin { call: "call".into(), ..Origin::default() }
+    }
+
+    fn call(before: Option<&str>, after: Option<&str>, accepted: bool) -> Transition {
+        let cause = Cause::Call { origin: origin(), accepted };
+        Transition { before: before.map(Text::new), after: after.map(Text::new), cause }
+    }
+
+    fn landed(transition: &Transition, state: &FileState, was_absent: bool) -> FileState {
+        let mut state = state.clone();
+        transition.land(&mut state, was_absent, 1);
+        state
+    }
+
+    #[test]
+    fn each_cause_outlives_a_restart() {
+        let former = Box::new(FileState::settled());
+        let causes = [
+            Cause::Call { origin: origin(), accepted: true },
+            Cause::Reject { ids: vec![HunkId(3)], own: OwnText::Drop },
+            Cause::Restore { former, is_undo: true },
+        ];
+        for cause in causes {
+            for after in [Some("2\n"), None] {
+                let before = Some(Text::new("1\n"));
+                let sent = Transition { before, after: after.map(Text::new), cause: cause.clone() };
+                let (found, restarts) = Transition::of_record(&sent.record(0)).unwrap();
+                assert_eq!(restarts, 1);
+                assert_eq!((&found.before, &found.after), (&sent.before, &sent.after), "{cause:?}");
+                assert_eq!(found.record(0).purpose, sent.record(0).purpose);
+            }
+        }
+        assert!(Transition::of_record(&call(None, Some("1\n"), false).record(3)).is_none());
+    }
+
+    #[test]
+    fn a_call_is_proposed_or_accepted_and_its_rejection_restores_the_text() {
+        let nothing = FileState::settled();
+        let accepted = landed(&call(Some("1\n"), Some("2\n"), true), &nothing, false);
+        assert!(accepted.is_settled());
+        let proposed = landed(&call(Some("1\n"), Some("2\n"), false), &nothing, false);
+        let review = proposed.review.as_ref().unwrap();
+        let cause = Cause::Reject { ids: review.ids(), own: OwnText::Keep };
+        let [before, after] = ["2\n", "1\n"].map(|text| Some(Text::new(text)));
+        let rejected = landed(&Transition { before, after, cause }, &proposed, false);
+        assert!(rejected.is_settled());
+        assert_eq!(rejected.review.unwrap().current().to_string(), "1\n");
+    }
+
+    #[test]
+    fn a_file_that_the_agent_deleted_and_wrote_again_is_edited() {
+        let nothing = FileState::settled();
+        let deleted = landed(&call(Some("1\n"), None, false), &nothing, false);
+        assert!(deleted.operation.as_ref().is_some_and(FileOperation::is_deletion));
+        let written = landed(&call(None, Some("2\n"), false), &deleted, true);
+        let review = written.review.unwrap();
+        assert!(review.existed() && written.operation.is_none());
+        assert_eq!(review.old_text(&review.hunks()[0]), "1\n");
+        let created = landed(&call(None, Some("2\n"), false), &nothing, true);
+        assert!(!created.review.as_ref().unwrap().existed());
+        assert!(landed(&call(Some("2\n"), None, false), &created, false).review.is_none());
     }
 }
