@@ -276,7 +276,7 @@ async fn run(
     Ok(Ran::Output(Box::new(output), edited))
 }
 
-/// Runs a call. A command is watched for control files until it, and what it left running, has ended.
+/// Runs a call. The watch of control files during a command ends with its last process.
 async fn run_watched(
     progress: &CallProgress,
     call: Box<dyn Call>,

@@ -9,8 +9,8 @@ use cairn_protocol::{
     EndReason, ExportFormat, ForkSession, ForkSessionParams, PlanHistory, PlanHistoryParams,
     ProcessStop, ProcessStopParams, QueueAdd, QueueAddParams, RenameSession, RenameSessionParams,
     RestoreCheckpoint, RestoreCheckpointParams, RestoreSession, RestoreSessionParams, RunTask,
-    RunTaskParams, RunTaskResult, Steer, SteerParams, ToolOutput, ToolOutputParams,
-    TurnAttachments, TurnAttachmentsParams, TurnPhase,
+    RunTaskParams, RunTaskResult, ToolOutput, ToolOutputParams, TurnAttachments,
+    TurnAttachmentsParams, TurnPhase,
 };
 use cairn_tests::model_server::{Response, Wire};
 use expect_test::expect_file;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::{
     session_list::{all, export, open},
     state_folder::{self, PLACEHOLDER},
+    steering::steer,
 };
 use crate::fixtures::{attached::*, *};
 
@@ -29,13 +30,6 @@ const DELETED: &str = "Deleted soon";
 async fn start(test: &TestDaemon, text: &str, attachments: Vec<Attachment>) -> RunTaskResult {
     let params = RunTaskParams { text: text.into(), attachments, ..RunTaskParams::default() };
     test.editor.request::<RunTask>(params).await.unwrap()
-}
-
-async fn steer(test: &TestDaemon, turn: &RunTaskResult, text: &str) {
-    let RunTaskResult { session_id, turn_id: expected_turn_id } = turn.clone();
-    let params =
-        SteerParams { session_id, expected_turn_id, text: text.into(), attachments: Vec::new() };
-    test.editor.request::<Steer>(params).await.unwrap();
 }
 
 /// Writes a new folder of the corpus: `CAIRN_RECORD_STATE=<n>`.

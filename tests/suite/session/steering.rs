@@ -9,7 +9,7 @@ use cairn_tests::model_server::{Response, Wire};
 use super::session_list::open;
 use crate::fixtures::*;
 
-async fn steer(test: &TestDaemon, turn: &RunTaskResult, text: &str) {
+pub(super) async fn steer(test: &TestDaemon, turn: &RunTaskResult, text: &str) {
     let params = SteerParams {
         session_id: turn.session_id.clone(),
         expected_turn_id: turn.turn_id.clone(),

@@ -77,7 +77,7 @@ impl Reviews {
         }
     }
 
-    /// A decision about a move is undone: the file goes there again, and then `then` is done.
+    /// Plans the undo of a decision about a move: the file moves again, then `then` follows.
     pub(super) fn plan_move_again(
         &self,
         key: &FileKey,

@@ -1,7 +1,7 @@
 //! Edits that were given up, or whose daemon died, and that may still reach the text.
 //!
-//! An editor may apply an edit after its time-out: it asked its user to confirm, or was idle. The text
-//! then holds the edit, and the review takes it as what it was meant to be.
+//! An editor may apply an edit after its time-out, because it asked its user to confirm, or was idle. The
+//! transition then lands late.
 
 use cairn_core::review::{Cause, EditRecord, FileState, Transition};
 
@@ -36,7 +36,7 @@ impl TimedOutEdit {
         self.transition.record(self.restarts)
     }
 
-    /// The edit of a record, after one more restart. `None`: nobody waits for it any more.
+    /// Returns the edit of a record, after one more restart. `None`: it is no longer waited for.
     pub(super) fn of_record(record: &EditRecord) -> Option<Self> {
         let (transition, restarts) = Transition::of_record(record)?;
         Some(Self { transition, notice: RejectionNotice::default(), restarts })

@@ -363,7 +363,7 @@ mod tests {
         let mut call = EditFile.parse(edit(".env", "B=1", "B=2"), fixture.context()).unwrap();
         assert_eq!(call.preview(fixture.context()).unwrap(), None);
         std::fs::write(fixture.path(".env"), "B=1\n").unwrap();
-        expect!["failure: `.env` changed while the user was asked about this change; nothing was changed. Read the file again, then propose it anew."]
+        expect!["failure: `.env` changed while the user was asked about this change; nothing was changed. Read the file again, then propose it again."]
             .assert_eq(&fixture.run(call).await);
     }
 

@@ -242,7 +242,7 @@ async fn compute(
         if asked_about.is_some_and(|text| text != base) {
             return Err(ToolFailure::Tell(format!(
                 "`{path}` changed while the user was asked about this change; nothing was \
-                 changed. Read the file again, then propose it anew."
+                 changed. Read the file again, then propose it again."
             )));
         }
         let computed = change.compute(&context, base.as_ref())?;
