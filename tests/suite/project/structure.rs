@@ -160,12 +160,8 @@ const FIELDS: &[(&str, &str, usize)] = &[
     ("review.rs", "Reviews", 11),
 ];
 
-const MOST_LINES: usize = 500;
-const MOST_TEST_LINES: usize = 700;
 /// Largest file of the repository, in bytes: the recording in the README.
 const MOST_BYTES: u64 = 400_000;
-/// Longer files, with their lines. They may only become shorter.
-const LONG_FILES: &[(&str, usize)] = &[];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -412,46 +408,6 @@ fn owners_of_state_do_not_grow() {
         println!("fields of {name}: {fields}");
         assert!(fields > 0 && fields <= *limit, "{name} has {fields} fields, at most {limit}");
     }
-}
-
-#[test]
-fn files_are_short() {
-    let (root, mut faults, mut long) = (root(), Vec::new(), BTreeSet::new());
-    let mut rooms = BTreeMap::<String, usize>::new();
-    for folder in ["daemon", "tests/src", "tests/suite", "vscode-extension/src"] {
-        each_file(&root.join(folder), &mut |path, text| {
-            let lines = text.lines().count();
-            let name = path.strip_prefix(&root).unwrap().to_str().unwrap();
-            let parts: Vec<&str> = name.split('/').collect();
-            let is_test =
-                parts[0] == "tests" || parts.contains(&"tests") || name.ends_with("tests.rs");
-            if !is_test && let Some(inside) = name.strip_prefix("daemon/server/src/") {
-                *rooms.entry(room(inside).to_owned()).or_default() += lines;
-            }
-            let limit = if is_test { MOST_TEST_LINES } else { MOST_LINES };
-            let known = LONG_FILES.iter().find(|(long, _)| *long == name).map(|(_, lines)| *lines);
-            long.extend(known.map(|_| name.to_owned()));
-            if text.starts_with("// Generated") || (lines <= limit && known.is_none()) {
-                return;
-            }
-            match known {
-                Some(known) if lines <= limit => {
-                    faults.push(format!("{name} is short now: take it out of the list ({known})"));
-                }
-                Some(known) if lines > known => {
-                    faults.push(format!("{name} grew from {known} to {lines} lines"));
-                }
-                Some(_) => {}
-                None => faults.push(format!("{name} has {lines} lines, at most {limit}")),
-            }
-        });
-    }
-    println!("lines of each module of the server: {rooms:?}");
-    println!("files beyond the limit: {}", LONG_FILES.len());
-    for (name, _) in LONG_FILES {
-        assert!(long.contains(*name), "{name} is gone: take it out of the list");
-    }
-    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 /// Downloads and builds belong elsewhere. A folder without git has nothing that is tracked.
