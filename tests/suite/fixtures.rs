@@ -432,7 +432,7 @@ pub(crate) fn story(notices: &[Notice], turn_id: &str) -> String {
                 let mut states: Vec<String> =
                     mine.iter().map(|it| format!("{:?}", it.state)).collect();
                 states.dedup();
-                let title = &mine.last().unwrap().title;
+                let title = mine.last().unwrap().title.english();
                 lines.push(format!("{}: {title}: {}", tool.call_id, states.join(" ")));
             }
             Notice::Usage(usage) if usage.turn_id == turn_id => {

@@ -62,9 +62,8 @@ import { ReviewStore } from "./stores/review";
 import { SessionStore } from "./stores/session";
 import { StatusStore } from "./stores/status";
 import { TranscriptStore } from "./stores/transcript";
-import { inOwnWords } from "./text/approval";
+import { approvalOf } from "./text/approval";
 import { cutOf, readPage } from "./commands/pages";
-import { titled, titledPlan, titledSession } from "./text/calls";
 import { reportState, stateOf, testPort } from "./testState";
 import { watchSurface } from "./testSurface";
 
@@ -117,8 +116,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     log,
   );
   const sessionView: SessionView = {
-    show: async (opened) => {
-      const session = titledSession(opened);
+    show: async (session) => {
       transcript.open(session.transcript, cutOf([session]));
       // Calls that are not over are not part of the transcript yet.
       session.tools.forEach((tool) => transcript.tool(tool));
@@ -208,13 +206,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   daemon.onNotification(notifications.plan, (plan) => {
     // Another session may run beside the one in view. Its plan comes with it when it is opened.
     if (plan.sessionId === sessions.current) {
-      plans.update(titledPlan(plan));
+      plans.update(plan);
     }
   });
-  daemon.onNotification(notifications.subagent, (subagent) => subagents.update(titledPlan(subagent)));
+  daemon.onNotification(notifications.subagent, (subagent) => subagents.update(subagent));
   daemon.onNotification(notifications.message, (message) => transcript.message(message));
-  daemon.onNotification(notifications.tool, (called) => {
-    const tool = titled(called);
+  daemon.onNotification(notifications.tool, (tool) => {
     approvals.tool(tool);
     questions.tool(tool);
     transcript.tool(tool);
@@ -233,7 +230,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   daemon.onRequest(editorRequests.ask, (params) => questions.ask(params));
   daemon.onRequest(editorRequests.approve, (params, token) => {
     token.onCancellationRequested(() => approvals.withdraw(params.approvalId));
-    return approvals.ask(inOwnWords(params));
+    return approvals.ask(approvalOf(params));
   });
 
   context.subscriptions.push(
@@ -256,7 +253,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       await credentials.sendAll();
       status.reconnect();
       const state = await daemon.request(requests.state, {});
-      const open = state.sessions.map(titledSession);
+      const open = state.sessions;
       transcript.reconnect(
         open.flatMap((session) => session.transcript),
         cutOf(open),

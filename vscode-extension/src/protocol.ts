@@ -5,8 +5,8 @@ export interface RequestMethod<P, R> { readonly method: string; readonly _p?: P;
 /** A notification with one object. */
 export interface NotificationMethod<P> { readonly method: string; readonly _p?: P }
 
-export const PROTOCOL_VERSION = 1;
-export const PROTOCOL_MINOR = 4;
+export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_MINOR = 0;
 
 /** Requests of the editor to the daemon. */
 export const requests = {
@@ -124,39 +124,31 @@ export type ApprovalDecision = "allowOnce" | "allowSession" | "allowAlways" | "a
 
 export type ApprovalKind = "command" | "unsandboxedCommand" | "read" | "change";
 
-export type ApprovalQuestion = { "code": "run_command", "args": { needs: Array<Need>, } } | { "code": "run_unsandboxed" } | { "code": "read_secret_file", "args": { file: string, } } | { "code": "change_protected_file", "args": { file: string, } } | { "code": "delete_protected_file", "args": { file: string, } } | { "code": "move_protected_file", "args": { from: string, to: string, } } | { "code": "change_plan" } | { "code": "start_subagent" } | { "code": "use_process" } | { "code": "type_into_process", "args": { process: number, command: string, } } | { "code": "return_files", "args": { count: number, files: Array<QuarantineEntry>, } };
-
-export type ApprovalReason = { "code": "reads_secret" } | { "code": "holds_secrets" } | { "code": "file_protected" } | { "code": "deny_undecided", "args": { rule: string, doubt: DenyDoubt, } } | { "code": "command_needs", "args": { needs: Array<Need>, } } | { "code": "without_sandbox" } | { "code": "command_changes_files" } | { "code": "command_unclear", "args": { reason: UnclearCommand, } } | { "code": "command_changes_shell", "args": { command: string, } } | { "code": "command_more_than_reads", "args": { command: string, } } | { "code": "program_unknown", "args": { program: string, } } | { "code": "hook_asks" } | { "code": "text_decides" } | { "code": "rule_file_changed", "args": { file: string, rule: string, } } | { "code": "rule_files_unknown", "args": { rule: string, } } | { "code": "session_file_changed", "args": { file: string, } } | { "code": "files_left", "args": { folder: string, } };
-
 export type ApproveParams = { approvalId: string, sessionId: string, turnId: string, callId: string, 
 /**
- * Title in English, such as `Run a command` or `Change a protected file`.
+ * Title, such as `Run a command` or `Change a protected file`.
  */
-title: string, 
-/**
- * Code and arguments of the title. Since 1.3.
- */
-question?: ApprovalQuestion, 
+title: UiMessage, 
 /**
  * Kind of the effect. Absent: an older daemon asks.
  */
 kind?: ApprovalKind, 
 /**
- * Command, byte for byte. For a question about files a line in English that names them.
+ * Command, byte for byte; empty for a question about files.
  */
 command: string, 
+/**
+ * The files of a question about files, in a line that cannot be read as a command.
+ */
+files?: UiMessage, 
 /**
  * Working directory of the command.
  */
 cwd: string, 
 /**
- * Reasons for the question in English sentences.
+ * Reasons for the question, each a sentence.
  */
-reason: string, 
-/**
- * Codes and arguments of the sentences of `reason`, in the same order. Since 1.3.
- */
-reasons?: Array<ApprovalReason>, 
+reasons?: Array<UiMessage>, 
 /**
  * Rules that "always" would store: exact commands, one for each part of this one that still
  * needs permission. Empty: "always" is no answer to this question.
@@ -164,7 +156,7 @@ reasons?: Array<ApprovalReason>,
 rules: Array<string>, 
 /**
  * Rule that `allowPattern` would store: the beginning of the command, then ` *` for any further words.
- * Shown beside that answer. Absent: no such answer. Since 1.4.
+ * Shown beside that answer. Absent: no such answer.
  */
 pattern?: string, 
 /**
@@ -178,11 +170,10 @@ rulesFolder?: string,
 needs?: Array<Need>, 
 /**
  * Effects of the command that the user should see before an answer. Empty: none that its words show.
- * Since 1.4. A later version may add values.
  */
-risks?: Array<CommandRisk>, 
+risks?: Array<UiMessage>, 
 /**
- * Title of the subagent that asks; absent: the agent itself asks. Since 1.3.
+ * Title of the subagent that asks; absent: the agent itself asks.
  */
 subagent?: string, 
 /**
@@ -190,20 +181,16 @@ subagent?: string,
  */
 preview?: Preview, 
 /**
- * Scope of `allowSession`, in a few English words: `exactly this command`.
+ * Scope of `allowSession`, in a few words: `exactly this command, again`.
  */
-forSession: string, 
-/**
- * The same as a code. Since 1.3.
- */
-sessionScope?: SessionScope, 
+forSession: UiMessage, 
 /**
  * File that the command follows and that changed since the user allowed it. Shown with the
- * question; `reason` names it, too.
+ * question; `reasons` name it, too.
  */
 changed?: string, 
 /**
- * `command` lists files that a command left and that are in quarantine; nothing runs. Only a
+ * `files` lists files that a command left and that are in quarantine; nothing runs. Only a
  * person may allow it.
  */
 quarantined?: boolean, };
@@ -264,13 +251,17 @@ export type Banner = {
  */
 kind: BannerKind, 
 /**
- * Sentence for the user, in English.
+ * Stable name of the message. A later version may add codes.
  */
-text: string, 
+code: string, 
 /**
- * Action that solves the problem; absent if there is none. Since 1.1.
+ * English text with placeholders.
  */
-action?: ActionId, } & ({ "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "key_too_long", "args": { limit: number, total: number, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: Array<QuarantineEntry>, faults: Array<QuarantineFault>, } });
+template: string, args?: { [key in string]: UiArgument }, 
+/**
+ * Action that solves the problem; absent if there is none.
+ */
+action?: ActionId, };
 
 export type BannerKind = "replay" | "setting" | "model" | "internal" | "storage" | "elsewhere" | "untrusted" | "sandbox";
 
@@ -310,13 +301,9 @@ name?: string, };
 
 export type CheckModelResult = { 
 /**
- * One for each part.
+ * One for each part of the work with a model, in the order of a table.
  */
 rows: Array<ModelCheckRow>, };
-
-export type CheckState = "works" | "adapted" | "limited" | "broken" | "unknown";
-
-export type CheckedPart = "answer" | "toolCall" | "parallelCalls" | "history" | "streaming" | "tokenCounts" | "requestForm" | "contextWindow";
 
 export type Checkpoint = { sessionId: string, turnId: string, 
 /**
@@ -340,8 +327,6 @@ export type CheckpointsResult = {
  */
 checkpoints: Array<Checkpoint>, };
 
-export type CommandRisk = "deletesFiles" | "discardsChanges" | "rewritesHistory" | "leavesWorkspace" | "changesControlFiles" | "lacksNetwork" | "cannotTell";
-
 export type CompactParams = { sessionId: string, };
 
 export type CompactResult = { sessionId: string, 
@@ -352,13 +337,9 @@ turnId: string, };
 
 export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, 
 /**
- * Reason in English.
+ * Part of a sentence.
  */
-reason: string, 
-/**
- * Code and arguments of the reason. Since 1.3.
- */
-cause?: RetryReason, };
+reason: UiMessage, };
 
 export type ContextUse = { used: number, window: number, };
 
@@ -389,13 +370,9 @@ applied: number,
  */
 stale: number, 
 /**
- * One line per hunk or file that could not be decided, with the reason, in English.
+ * One message for each hunk or file that could not be decided, with the reason.
  */
-failed: Array<string>, 
-/**
- * Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
- */
-problems?: Array<ReviewProblem>, };
+failed: Array<UiMessage>, };
 
 export type DecidedBy = "answer" | "session" | "rule" | "nobody";
 
@@ -403,15 +380,11 @@ export type Decision = "accept" | "reject" | "drop";
 
 export type DeleteSessionParams = { sessionId: string, };
 
-export type DenyDoubt = { "code": "too_many_words" } | { "code": "words_unknown" } | { "code": "subcommand_unknown" } | { "code": "too_many_options" } | { "code": "option_unknown", "args": { option: string, } } | { "code": "option_decides", "args": { option: string, } } | { "code": "variable_decides" } | { "code": "input_decides" } | { "code": "script_unclear" } | { "code": "option_form", "args": { option: string, wanted: string, } } | { "code": "git_same_effect", "args": { command: string, wanted: string, } } | { "code": "git_may_call", "args": { command: string, wanted: string, } } | { "code": "git_runs_others", "args": { command: string, } } | { "code": "git_alias", "args": { name: string, } } | { "code": "other_alias", "args": { name: string, } } | { "code": "alias_runs", "args": { name: string, } };
-
 export type EarlierPlan = { turnId: string, 
 /**
  * First message of the turn.
  */
 task: string, reason: EndReason, plan: PlanNotification, };
-
-export type EditProblem = { "code": "file_read_only" } | { "code": "file_not_opened" } | { "code": "notebook_unsaved" } | { "code": "editor_failed", "args": { reason: string, } } | { "code": "editor_gave_no_reason" } | { "code": "encoding_lacks_character" } | { "code": "editor_timed_out" } | { "code": "edit_not_seen" } | { "code": "editor_gone" } | { "code": "turn_over" } | { "code": "path_without_uri" } | { "code": "path_busy" } | { "code": "path_refused", "args": { reason: string, } } | { "code": "path_redirected" } | { "code": "folder_not_open" } | { "code": "edit_not_recorded", "args": { reason: string, } } | { "code": "lines_gone" } | { "code": "edit_mismatch" } | { "code": "edits_stay_accepted", "args": { edits: Array<StillAcceptedEdit>, more: number, } };
 
 export type Empty = Record<symbol, never>;
 
@@ -419,13 +392,17 @@ export type EndReason = "completed" | "needsInput" | "cancelled" | "failed" | "l
 
 export type ErrorData = { kind: ErrorKind, 
 /**
- * Next step for the user, in English.
+ * Stable name of the message. A later version may add codes.
  */
-hint: string, 
+code: string, 
 /**
- * Action that solves the problem; absent if there is none. Since 1.1.
+ * English text with placeholders.
  */
-action?: ActionId, } & ({ "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "process_unknown", "args": { id: number, } } | { "code": "process_input_too_long", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } });
+template: string, args?: { [key in string]: UiArgument }, 
+/**
+ * Action that solves the problem; absent if there is none.
+ */
+action?: ActionId, };
 
 export type ErrorKind = "notReady" | "noModel" | "invalidParams" | "staleRevision" | "unknownSession" | "sessionLocked" | "turnMismatch" | "untrusted" | "overloaded" | "internal";
 
@@ -445,7 +422,7 @@ export type FileKind = "edited" | "created" | "deleted" | "moved";
 
 export type FollowUp = { id: string, text: string, mode?: ReviewMode, 
 /**
- * Content sent with the text, without `text` and `data`. Since 1.1.
+ * Content sent with the text, without `text` and `data`.
  */
 attachments?: Array<Attachment>, };
 
@@ -455,17 +432,15 @@ export type ForkSessionParams = { sessionId: string,
  */
 atTurn?: string, };
 
-export type FormChange = "always_reasoning" | "never_reasoning" | "no_unknown_members" | "signed_calls" | "no_stream_options" | "other_limit_name" | "strict_turns" | "no_model_options";
-
 export type Hunk = { id: string, sessionId: string, turnId: string, planItem?: string, 
 /**
  * Text of that plan item when the edit was made, at most 200 bytes: the plan may be of a session
- * that is not in view, and may have changed. Absent for edits of earlier versions. Since 1.4.
+ * that is not in view, and may have changed. Absent for edits of earlier versions.
  */
 planItemText?: string, 
 /**
  * Call that made the edit, the newest one if several did; the hunks of an `agent/tool` are those
- * that name it. Since 1.4.
+ * that name it.
  */
 callId?: string, 
 /**
@@ -481,7 +456,7 @@ oldText: string,
  */
 newText: string, removedLines: number, addedLines: number, 
 /**
- * Changed words, in order, if the lines pair up and are alike. Since 1.1.
+ * Changed words, in order, if the lines pair up and are alike.
  */
 inline?: Array<InlineChange>, 
 /**
@@ -491,7 +466,6 @@ mixed: boolean,
 /**
  * A line in which the user typed inside text of the agent, at most 200 characters. Rejecting the
  * hunk leaves that line, which may fit the former lines badly; decision `drop` removes it.
- * Since 1.1.
  */
 typedIn?: string, 
 /**
@@ -510,7 +484,7 @@ canApply?: boolean,
  */
 wholeFile?: WholeFile, 
 /**
- * Subagent that made it; the ids above are then those of the call that started it. Since 1.3.
+ * Subagent that made it; the ids above are then those of the call that started it.
  */
 subagent?: SubagentOrigin, };
 
@@ -530,13 +504,9 @@ export type ItemStatus = "pending" | "inProgress" | "completed" | "cancelled";
 
 export type LinkedCommand = { callId: string, 
 /**
- * Title in English, such as `Run npm test`.
+ * Title, such as `Run npm test`.
  */
-title: string, 
-/**
- * Code and arguments of the title; absent in plans of earlier versions. Since 1.3.
- */
-label?: ToolLabel, state: ToolState, 
+title: UiMessage, state: ToolState, 
 /**
  * Duration, once it ended.
  */
@@ -580,25 +550,25 @@ text?: string,
  */
 incomplete: boolean, 
 /**
- * Code and arguments of a notice of the daemon. Since 1.1.
+ * A notice of the daemon; `text` is the same in English.
  */
-notice?: TurnNotice, 
+notice?: UiMessage, 
 /**
  * Time at which the message began, in milliseconds since 1970; absent in messages of earlier
- * processes. Since 1.2.
+ * processes.
  */
 at?: number, 
 /**
- * Time at which it ended, likewise. Since 1.2.
+ * Time at which it ended, likewise.
  */
 endedAt?: number, 
 /**
  * Words for a running task that its model has not read. The same message without it follows, with the time of
- * reading as `endedAt`; a turn that ends before keeps them for the next one. Since 1.4.
+ * reading as `endedAt`; a turn that ends before keeps them for the next one.
  */
 unread?: boolean, 
 /**
- * Content sent with the text, without `text` and `data`. Since 1.1.
+ * Content sent with the text, without `text` and `data`.
  */
 attachments?: Array<Attachment>, };
 
@@ -606,13 +576,7 @@ export type MessageRole = "user" | "assistant" | "thinking" | "reminder" | "noti
 
 export type ModelCheckNotification = { checkId: string, rows: Array<ModelCheckRow>, };
 
-export type ModelCheckRow = { part: CheckedPart, state: CheckState, 
-/**
- * Finding in English.
- */
-text: string, } & ({ "code": "answered", "args": { milliseconds: number, } } | { "code": "not_answered", "args": { reason: TurnProblem, } } | { "code": "not_checked" } | { "code": "calls_tool" } | { "code": "call_renamed", "args": { name: string, } } | { "code": "call_of_unknown_tool", "args": { name: string, } } | { "code": "call_arguments", "args": { error: string, } } | { "code": "call_as_text" } | { "code": "no_call" } | { "code": "answer_too_long", "args": { tokens: number, } } | { "code": "calls_together", "args": { count: number, } } | { "code": "calls_one_by_one" } | { "code": "history_taken" } | { "code": "nothing_said" } | { "code": "streamed" } | { "code": "in_one_piece" } | { "code": "too_short_to_tell" } | { "code": "counts_tokens", "args": { input: number, output: number, } } | { "code": "no_token_counts" } | { "code": "usual_form" } | { "code": "other_form", "args": { changes: Array<FormChange>, } } | { "code": "window_known", "args": { tokens: number, } } | { "code": "window_assumed", "args": { tokens: number, setting: string, } });
-
-export type ModelFinding = { "code": "answered", "args": { milliseconds: number, } } | { "code": "not_answered", "args": { reason: TurnProblem, } } | { "code": "not_checked" } | { "code": "calls_tool" } | { "code": "call_renamed", "args": { name: string, } } | { "code": "call_of_unknown_tool", "args": { name: string, } } | { "code": "call_arguments", "args": { error: string, } } | { "code": "call_as_text" } | { "code": "no_call" } | { "code": "answer_too_long", "args": { tokens: number, } } | { "code": "calls_together", "args": { count: number, } } | { "code": "calls_one_by_one" } | { "code": "history_taken" } | { "code": "nothing_said" } | { "code": "streamed" } | { "code": "in_one_piece" } | { "code": "too_short_to_tell" } | { "code": "counts_tokens", "args": { input: number, output: number, } } | { "code": "no_token_counts" } | { "code": "usual_form" } | { "code": "other_form", "args": { changes: Array<FormChange>, } } | { "code": "window_known", "args": { tokens: number, } } | { "code": "window_assumed", "args": { tokens: number, setting: string, } };
+export type ModelCheckRow = { part: UiMessage, state: UiMessage, finding: UiMessage, };
 
 export type ModelInfo = { provider: string, name: string, 
 /**
@@ -633,11 +597,11 @@ export type OpenSessionParams = { sessionId: string,
  */
 before?: string, 
 /**
- * The same for the part before this turn. Since 1.4.
+ * The same for the part before this turn.
  */
 beforeTurn?: string, 
 /**
- * The same for the part before this call, which is over. Since 1.4.
+ * The same for the part before this call, which is over.
  */
 beforeCall?: string, };
 
@@ -804,13 +768,9 @@ export type ProviderStatus = {
  */
 provider: string, usable: boolean, 
 /**
- * Reason why it cannot be used now, with the next step, in English; empty when usable.
+ * Reason why it cannot be used now, with the next step; absent when usable.
  */
-reason: string, 
-/**
- * Code, arguments and action of the reason; absent when usable. Since 1.1.
- */
-problem?: TurnEndProblem, 
+problem?: UiMessage, 
 /**
  * Known model names, best first.
  */
@@ -821,17 +781,13 @@ models: Array<string>,
  */
 origin: string, };
 
-export type QuarantineEntry = { "code": "new_file", "args": { file: string, } } | { "code": "changed_file", "args": { file: string, } } | { "code": "restored_file", "args": { file: string, } } | { "code": "more_files", "args": { count: number, } };
-
-export type QuarantineFault = { "code": "file_not_moved", "args": { file: string, reason: string, } } | { "code": "search_incomplete" };
-
 export type QueueAddParams = { sessionId: string, text: string, 
 /**
  * Mode of its turn; by default the session's.
  */
 mode?: ReviewMode, 
 /**
- * Content sent with the text. Since 1.1.
+ * Content sent with the text.
  */
 attachments?: Array<Attachment>, };
 
@@ -857,11 +813,17 @@ export type Range = { start: Position, end: Position, };
 
 export type ReadOnly = { reason: ReadOnlyReason, 
 /**
- * Sentence for the user, in English.
+ * Stable name of the message. A later version may add codes.
  */
-text: string, } & ({ "code": "session_in_other_window" } | { "code": "journal_damaged", "args": { records: number, lost: number, } } | { "code": "journal_not_writable", "args": { reason: string, } });
-
-export type ReadOnlyProblem = { "code": "session_in_other_window" } | { "code": "journal_damaged", "args": { records: number, lost: number, } } | { "code": "journal_not_writable", "args": { reason: string, } };
+code: string, 
+/**
+ * English text with placeholders.
+ */
+template: string, args?: { [key in string]: UiArgument }, 
+/**
+ * Action that solves the problem; absent if there is none.
+ */
+action?: ActionId, };
 
 export type ReadOnlyReason = "openElsewhere" | "damaged" | "notWritable";
 
@@ -873,8 +835,6 @@ export type RenameSessionParams = { sessionId: string,
  * session has no name any more, and is shown by its first message.
  */
 name: string, };
-
-export type RequestProblem = { "code": "not_initialized" } | { "code": "already_shut_down" } | { "code": "protocol_version", "args": { daemon: string, editor: string, } } | { "code": "invalid_params", "args": { method: string, reason: string, } } | { "code": "unknown_command", "args": { command: string, } } | { "code": "invalid_arguments", "args": { command: string, reason: string, form: string, } } | { "code": "overloaded" } | { "code": "request_dropped" } | { "code": "internal_error" } | { "code": "no_folder" } | { "code": "no_usable_model", "args": { reason: TurnProblem, } } | { "code": "empty_task" } | { "code": "turn_running" } | { "code": "turn_ended" } | { "code": "session_not_loaded" } | { "code": "session_unknown" } | { "code": "session_not_found" } | { "code": "no_session" } | { "code": "session_running" } | { "code": "session_read_only", "args": { reason: ReadOnlyProblem, } } | { "code": "session_open_elsewhere" } | { "code": "session_unreadable", "args": { reason: string, } } | { "code": "session_name_invalid", "args": { limit: number, } } | { "code": "invalid_page" } | { "code": "no_ended_turn" } | { "code": "queue_full", "args": { limit: number, } } | { "code": "process_unknown", "args": { id: number, } } | { "code": "process_input_too_long", "args": { limit: number, } } | { "code": "too_many_attachments", "args": { limit: number, } } | { "code": "attachment_too_large", "args": { name: string, limit: number, } } | { "code": "attachment_unreadable", "args": { name: string, reason: string, } } | { "code": "attachment_protected", "args": { name: string, } } | { "code": "not_an_image", "args": { name: string, } } | { "code": "images_unsupported", "args": { model: string, } } | { "code": "empty_follow_up" } | { "code": "follow_up_started" } | { "code": "nothing_to_compact" } | { "code": "document_not_open" } | { "code": "checkpoint_not_found" } | { "code": "rules_unreadable", "args": { reason: string, } };
 
 export type RestoreCheckpointParams = { turnId: string, 
 /**
@@ -893,17 +853,11 @@ restored: Array<string>,
  */
 conflicts: Array<CheckpointConflict>, 
 /**
- * One line per file that could not be restored, with the reason, in English.
+ * One message for each file that could not be restored, with the reason.
  */
-failed: Array<string>, 
-/**
- * Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
- */
-problems?: Array<ReviewProblem>, };
+failed: Array<UiMessage>, };
 
 export type RestoreSessionParams = { sessionId: string, };
-
-export type RetryReason = { "code": "server_unreachable", "args": { said: string | null, } } | { "code": "server_silent" } | { "code": "too_many_requests", "args": { status: number | null, said: string | null, } } | { "code": "server_failed", "args": { status: number | null, said: string | null, } } | { "code": "answer_broken" } | { "code": "answer_unreadable" };
 
 export type ReviewMode = "review" | "ask" | "auto" | "plan";
 
@@ -921,11 +875,9 @@ version?: number, kind: FileKind,
  */
 from?: string, 
 /**
- * True if a tool call waits for the decision about these hunks (mode `ask`). Since 1.3.
+ * True if a tool call waits for the decision about these hunks (mode `ask`).
  */
 waiting?: boolean, hunks: Array<Hunk>, };
-
-export type ReviewProblem = { "code": "file_changed", "args": { file: string, } } | { "code": "edit_refused", "args": { file: string, reason: EditProblem, } } | { "code": "edit_delayed", "args": { file: string, reason: EditProblem, } } | { "code": "edit_abandoned", "args": { file: string, } } | { "code": "nothing_to_undo" };
 
 export type RevokeRuleParams = { folder: string, command: string, };
 
@@ -938,11 +890,11 @@ revoked: boolean, };
 export type RunTaskParams = { text: string, sessionId?: string, mode?: ReviewMode, context?: TaskContext, 
 /**
  * Plays the built-in demonstration instead of asking a model. It writes `cairn-demo.md`, so the
- * folder should not be the user's. Since 1.3.
+ * folder should not be the user's.
  */
 demo?: boolean, 
 /**
- * Content sent with the text. Since 1.1.
+ * Content sent with the text.
  */
 attachments?: Array<Attachment>, };
 
@@ -950,13 +902,19 @@ export type RunTaskResult = { sessionId: string, turnId: string, };
 
 export type SandboxKind = "bubblewrap" | "namespaces" | "seatbelt" | "off" | "missing";
 
-export type SandboxState = { "code": "in_bubblewrap" } | { "code": "in_namespaces" } | { "code": "in_seatbelt" } | { "code": "no_sandbox_by_setting" } | { "code": "no_sandbox_works", "args": { reason: string, } };
-
 export type SandboxStatus = { kind: SandboxKind, 
 /**
- * Sentence for the user, in English.
+ * Stable name of the message. A later version may add codes.
  */
-text: string, } & ({ "code": "in_bubblewrap" } | { "code": "in_namespaces" } | { "code": "in_seatbelt" } | { "code": "no_sandbox_by_setting" } | { "code": "no_sandbox_works", "args": { reason: string, } });
+code: string, 
+/**
+ * English text with placeholders.
+ */
+template: string, args?: { [key in string]: UiArgument }, 
+/**
+ * Action that solves the problem; absent if there is none.
+ */
+action?: ActionId, };
 
 export type SaveFailure = { uri: string, reason: string, };
 
@@ -1018,13 +976,9 @@ origin: string,
  */
 models: Array<ServerModel>, 
 /**
- * Reason why there are none, with the next step, in English; empty after an answer.
+ * Reason why there are none, with the next step; absent after an answer.
  */
-reason: string, 
-/**
- * Code, arguments and action of the reason.
- */
-problem?: TurnEndProblem, };
+problem?: UiMessage, };
 
 export type SessionMatch = { session: SessionSummary, 
 /**
@@ -1032,19 +986,17 @@ export type SessionMatch = { session: SessionSummary,
  */
 line: string, };
 
-export type SessionScope = "sameCommand" | "sameFile" | "anyChangeOfFile" | "sameAction" | "anyPlanChange" | "anySubagent" | "anyUseOfProcesses" | "anyInput" | "once";
-
 export type SessionSnapshot = { sessionId: string, 
 /**
  * First message of the newest turn.
  */
 task?: string, 
 /**
- * Name that the user gave it. Since 1.3.
+ * Name that the user gave it.
  */
 name?: string, 
 /**
- * First words of its first message. Since 1.4.
+ * First words of its first message.
  */
 title?: string, 
 /**
@@ -1060,11 +1012,11 @@ queue?: QueueNotification,
  */
 tools: Array<ToolNotification>, 
 /**
- * Newest subagents of its turns, in the order of their start. Since 1.3.
+ * Newest subagents of its turns, in the order of their start.
  */
 subagents: Array<SubagentNotification>, 
 /**
- * Its processes. Since 1.4.
+ * Its processes.
  */
 processes?: Array<ProcessInfo>, 
 /**
@@ -1093,38 +1045,33 @@ export type SessionSummary = { sessionId: string,
  */
 task: string, 
 /**
- * Name that the user gave it. Since 1.3.
+ * Name that the user gave it.
  */
 name?: string, 
 /**
  * Milliseconds since 1970.
  */
-updatedMs: number, turns: number, running: boolean, 
-/**
- * Since 1.3.
- */
-state?: SessionState, 
+updatedMs: number, turns: number, running: boolean, state?: SessionState, 
 /**
  * Reason for which its newest turn ended. Absent while one runs, and before the first one.
- * Since 1.3.
  */
 end?: EndReason, 
 /**
  * Last line of the newest answer, or of the failure of its turn; at most 200 characters. Absent
- * while a turn runs. Since 1.3.
+ * while a turn runs.
  */
 lastLine?: string, 
 /**
- * Proposed edits of the session that this window keeps and that wait for a decision. Since 1.3.
+ * Proposed edits of the session that this window keeps and that wait for a decision.
  */
 pendingEdits?: number, 
 /**
- * Follow-ups that wait. Since 1.3.
+ * Follow-ups that wait.
  */
 queued?: number, 
 /**
  * Estimated cost of the session in millionths of a dollar; present only if every price is
- * known. Since 1.3.
+ * known.
  */
 costMicros?: number, 
 /**
@@ -1152,23 +1099,13 @@ sandbox?: SandboxStatus,
  */
 banners: Array<Banner>, };
 
-export type StatusProblem = { "code": "answers_replayed" } | { "code": "untrusted_workspace" } | { "code": "setting_unknown", "args": { setting: string, } } | { "code": "setting_renamed", "args": { setting: string, old: string, } } | { "code": "setting_type", "args": { setting: string, expected: string, found: string, } } | { "code": "setting_choice", "args": { setting: string, value: string, choices: string, } } | { "code": "setting_invalid", "args": { setting: string, reason: string, } } | { "code": "key_too_long", "args": { limit: number, total: number, } } | { "code": "storage_failed", "args": { reason: string, } } | { "code": "workspace_open_elsewhere" } | { "code": "sandbox_off", "args": { setting: string, } } | { "code": "sandbox_missing", "args": { reason: string, } } | { "code": "sandbox_unsupported" } | { "code": "leftovers_quarantined", "args": { folder: string, files: Array<QuarantineEntry>, faults: Array<QuarantineFault>, } };
-
 export type SteerParams = { sessionId: string, expectedTurnId: string, text: string, 
 /**
- * Content sent with the text. Since 1.1.
+ * Content sent with the text.
  */
 attachments?: Array<Attachment>, };
 
 export type SteerResult = { queued: boolean, };
-
-export type StillAcceptedEdit = { 
-/**
- * Start of its first line.
- */
-line: string, reason: StillAcceptedReason, };
-
-export type StillAcceptedReason = "notAccepted" | "changed" | "covered";
 
 export type SubagentNotification = { 
 /**
@@ -1194,7 +1131,7 @@ usage: Usage, };
 
 export type SubagentOrigin = { sessionId: string, 
 /**
- * Its call that made the edit. Since 1.4.
+ * Its call that made the edit.
  */
 callId?: string, planItem?: string, };
 
@@ -1221,18 +1158,12 @@ bom: boolean, };
 
 export type ToolKind = "read" | "search" | "edit" | "create" | "delete" | "move" | "run" | "plan" | "task" | "ask";
 
-export type ToolLabel = { "code": "read", "args": { file: string, } } | { "code": "find_files", "args": { pattern: string, } } | { "code": "find_files_in", "args": { pattern: string, folder: string, } } | { "code": "search", "args": { pattern: string, } } | { "code": "search_in", "args": { pattern: string, place: string, } } | { "code": "edit_file", "args": { file: string, } } | { "code": "write_file", "args": { file: string, } } | { "code": "delete_file", "args": { file: string, } } | { "code": "move_file", "args": { from: string, to: string, } } | { "code": "run", "args": { command: string, needs: Array<Need>, } } | { "code": "ask", "args": { question: string, } } | { "code": "subagent", "args": { title: string, } } | { "code": "update_plan" } | { "code": "add_task", "args": { subject: string, } } | { "code": "view_task", "args": { task: number, } } | { "code": "view_tasks" } | { "code": "start_task", "args": { task: number, } } | { "code": "complete_task", "args": { task: number, } } | { "code": "update_task", "args": { task: number, } } | { "code": "update_tasks" } | { "code": "read_process", "args": { process: number, } } | { "code": "send_input", "args": { process: number, text: string, } } | { "code": "stop_process", "args": { process: number, } } | { "code": "not_run", "args": { tool: string, } };
-
 export type ToolNotification = { sessionId: string, turnId: string, rev: number, callId: string, name: string, 
 /**
- * One line in English, such as `Read src/cart.mjs` or `Run npm test`.
+ * One line, such as `Read src/cart.mjs` or `Run npm test`. Code `named`: the name of the tool,
+ * until the arguments of the call are read.
  */
-title: string, 
-/**
- * Code and arguments of the title; absent in calls of earlier versions, and until the arguments
- * of the call are read: then the title is the name of the tool. Since 1.3.
- */
-label?: ToolLabel, state: ToolState, 
+title: UiMessage, state: ToolState, 
 /**
  * Plan item in progress when the call was made.
  */
@@ -1252,27 +1183,27 @@ uri?: string,
 parent?: ParentCall, 
 /**
  * Effect that the call is about to have, or had; absent for an unknown tool and in calls of
- * earlier versions. Since 1.2.
+ * earlier versions.
  */
 toolKind?: ToolKind, 
 /**
- * File that the call is about, and the lines that it read. Since 1.2.
+ * File that the call is about, and the lines that it read.
  */
 target?: ToolTarget, 
 /**
- * Numbers about what it did. Since 1.2.
+ * Numbers about what it did.
  */
 stats?: ToolStats, 
 /**
- * Time at which it began to run, in milliseconds since 1970. Since 1.2.
+ * Time at which it began to run, in milliseconds since 1970.
  */
 startedAt?: number, 
 /**
- * Time at which it was over, likewise. Since 1.2.
+ * Time at which it was over, likewise.
  */
 endedAt?: number, 
 /**
- * Decision that let it run, or not; absent for a call that needs none. Since 1.4.
+ * Decision that let it run, or not; absent for a call that needs none.
  */
 decision?: CallDecision, };
 
@@ -1327,10 +1258,6 @@ export type TurnAttachmentsResult = {
  */
 attachments: Array<Attachment>, };
 
-export type TurnEndProblem = { action?: ActionId, } & ({ "code": "no_api_key", "args": { provider: string, variable: string, } } | { "code": "key_of_other_server", "args": { provider: string, owners: string, origin: string, } } | { "code": "key_rejected", "args": { provider: string, reason: string, } } | { "code": "model_unreachable", "args": { reason: string, } } | { "code": "local_model_unreachable", "args": { reason: string, setting: string, } } | { "code": "model_timeout", "args": { reason: string, } } | { "code": "model_rate_limited", "args": { reason: string, } } | { "code": "model_busy", "args": { reason: string, seconds: number, } } | { "code": "model_server_error", "args": { reason: string, } } | { "code": "answer_cut", "args": { reason: string, } } | { "code": "answer_invalid", "args": { reason: string, } } | { "code": "empty_answer" } | { "code": "unknown_stop", "args": { reason: string, } } | { "code": "model_crashed", "args": { reason: string, } } | { "code": "model_refused" } | { "code": "model_rejected", "args": { reason: string, } } | { "code": "model_not_found", "args": { reason: string, } } | { "code": "model_address", "args": { reason: string, setting: string, } } | { "code": "model_unusable", "args": { reason: string, setting: string, } } | { "code": "no_model_configured", "args": { setting: string, } } | { "code": "http_client_failed", "args": { reason: string, } } | { "code": "replay_script", "args": { reason: string, setting: string, } } | { "code": "hook_refused", "args": { reason: string, setting: string, } } | { "code": "context_full", "args": { reason: string, } } | { "code": "window_too_small", "args": { window: number, head: number, } } | { "code": "not_compacted", "args": { reason: string, } } | { "code": "repeated_call", "args": { tool: string, } } | { "code": "call_in_text" } | { "code": "round_limit", "args": { limit: number, setting: string, } } | { "code": "output_limit", "args": { setting: string, } } | { "code": "interrupted" } | { "code": "editor_closed" } | { "code": "runs_elsewhere" });
-
-export type TurnNotice = { "code": "results_elided", "args": { before: number, after: number, } } | { "code": "conversation_compacted", "args": { before: number, after: number, } } | { "code": "compacted_without_summary", "args": { before: number, after: number, } } | { "code": "images_left_out" } | { "code": "request_likely_cut", "args": { counted: number, sent: number, } } | { "code": "files_quarantined", "args": { folder: string, files: Array<QuarantineEntry>, faults: Array<QuarantineFault>, } } | { "code": "file_not_returned", "args": { file: string, folder: string, reason: string, } } | { "code": "approvals_unreadable", "args": { reason: string, } } | { "code": "approval_not_saved", "args": { reason: string, } } | { "code": "hook_output", "args": { text: string, } } | { "code": "turns_restored", "args": { turn: string, files: number, } } | { "code": "turns_redone", "args": { turn: string, } };
-
 export type TurnNotification = { sessionId: string, turnId: string, rev: number, phase: TurnPhase, };
 
 export type TurnPhase = { "kind": "started", 
@@ -1339,7 +1266,7 @@ export type TurnPhase = { "kind": "started",
  */
 text: string, 
 /**
- * Content sent with the text, without `text` and `data`. Since 1.1.
+ * Content sent with the text, without `text` and `data`.
  */
 attachments?: Array<Attachment>, } | { "kind": "ended", reason: EndReason, 
 /**
@@ -1347,21 +1274,18 @@ attachments?: Array<Attachment>, } | { "kind": "ended", reason: EndReason,
  */
 summary: string, openItems: number, 
 /**
- * No command has tested, built or checked the last edit of the turn with success. Since 1.4.
+ * No command has tested, built or checked the last edit of the turn with success.
  */
 uncheckedEdits?: boolean, usage: Usage, 
 /**
  * Reason why the turn ended before its work was done; absent if it was completed or
- * cancelled. Since 1.1.
+ * cancelled.
  */
-problem?: TurnEndProblem, 
+problem?: UiMessage, 
 /**
- * Time, tokens and cost of this turn alone; absent for turns of earlier versions. Since
- * 1.2.
+ * Time, tokens and cost of this turn alone; absent for turns of earlier versions.
  */
 spent?: TurnSpent, };
-
-export type TurnProblem = { "code": "no_api_key", "args": { provider: string, variable: string, } } | { "code": "key_of_other_server", "args": { provider: string, owners: string, origin: string, } } | { "code": "key_rejected", "args": { provider: string, reason: string, } } | { "code": "model_unreachable", "args": { reason: string, } } | { "code": "local_model_unreachable", "args": { reason: string, setting: string, } } | { "code": "model_timeout", "args": { reason: string, } } | { "code": "model_rate_limited", "args": { reason: string, } } | { "code": "model_busy", "args": { reason: string, seconds: number, } } | { "code": "model_server_error", "args": { reason: string, } } | { "code": "answer_cut", "args": { reason: string, } } | { "code": "answer_invalid", "args": { reason: string, } } | { "code": "empty_answer" } | { "code": "unknown_stop", "args": { reason: string, } } | { "code": "model_crashed", "args": { reason: string, } } | { "code": "model_refused" } | { "code": "model_rejected", "args": { reason: string, } } | { "code": "model_not_found", "args": { reason: string, } } | { "code": "model_address", "args": { reason: string, setting: string, } } | { "code": "model_unusable", "args": { reason: string, setting: string, } } | { "code": "no_model_configured", "args": { setting: string, } } | { "code": "http_client_failed", "args": { reason: string, } } | { "code": "replay_script", "args": { reason: string, setting: string, } } | { "code": "hook_refused", "args": { reason: string, setting: string, } } | { "code": "context_full", "args": { reason: string, } } | { "code": "window_too_small", "args": { window: number, head: number, } } | { "code": "not_compacted", "args": { reason: string, } } | { "code": "repeated_call", "args": { tool: string, } } | { "code": "call_in_text" } | { "code": "round_limit", "args": { limit: number, setting: string, } } | { "code": "output_limit", "args": { setting: string, } } | { "code": "interrupted" } | { "code": "editor_closed" } | { "code": "runs_elsewhere" };
 
 export type TurnSpent = { elapsedMs: number, usage: Usage, 
 /**
@@ -1369,17 +1293,27 @@ export type TurnSpent = { elapsedMs: number, usage: Usage,
  */
 costMicros?: number, };
 
-export type UnclearCommand = { "code": "command_empty" } | { "code": "command_too_long", "args": { limit: number, } } | { "code": "too_many_commands", "args": { limit: number, } } | { "code": "command_not_ascii" } | { "code": "shell_expands", "args": { character: string, } } | { "code": "shell_operator", "args": { character: string, } } | { "code": "command_incomplete" } | { "code": "sets_variable" } | { "code": "shell_word", "args": { word: string, } };
+export type UiArgument = string | number | Array<string> | UiMessage | { items: Array<UiMessage>, separator: string, };
+
+export type UiMessage = { 
+/**
+ * Stable name of the message. A later version may add codes.
+ */
+code: string, 
+/**
+ * English text with placeholders.
+ */
+template: string, args?: { [key in string]: UiArgument }, 
+/**
+ * Action that solves the problem; absent if there is none.
+ */
+action?: ActionId, };
 
 export type UndoDecisionResult = { undone: boolean, 
 /**
- * Reason why nothing, or not all, was undone, in English.
+ * Reason why nothing, or not all, was undone.
  */
-message?: string, 
-/**
- * Code and arguments of `message`. Since 1.1.
- */
-problem?: ReviewProblem, };
+problem?: UiMessage, };
 
 export type Usage = { inputTokens: number, outputTokens: number, cachedTokens: number, };
 

@@ -1,37 +1,36 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
-import type { ApprovalQuestion, ApproveParams } from "../src/protocol";
-import { inOwnWords } from "../src/text/approval";
+import type { ApproveParams } from "../src/protocol";
+import { approvalOf } from "../src/text/approval";
+import { said } from "./entries";
+import { translations } from "./vscode";
 
-describe("the words of a question", () => {
-  const daemon = { approvalId: "a", sessionId: "s", turnId: "t", callId: "c", cwd: "/w", rules: [] };
-  const english = { title: "English title", command: "English line", reason: "English reason.", forSession: "English scope" };
+const params: ApproveParams = {
+  ...{ approvalId: "a", sessionId: "s", turnId: "t", callId: "c", cwd: "/w", rules: [] },
+  title: said("Move a protected file"),
+  command: "ls  {x}\n",
+  reasons: [said("A hook in your settings asks for your approval."), said("This file may hold secrets.")],
+  risks: [said("deletes files"), said("leaves the workspace")],
+  forSession: said("exactly this, again"),
+};
 
-  it("are made from its codes", () => {
-    const params: ApproveParams = {
-      ...daemon,
-      ...english,
-      question: { code: "move_protected_file", args: { from: "a.env", to: "b" } },
-      reasons: [{ code: "hook_asks" }, { code: "holds_secrets" }],
-      sessionScope: "sameAction",
-    };
-    const { title, command, reason, forSession } = inOwnWords(params);
-    expect([title, command, reason, forSession]).toEqual([
-      "Move a protected file",
-      "Move a.env to b",
-      "A hook in your settings asks for your approval. This file may hold secrets.",
-      "exactly this, again",
-    ]);
+it("shows a question in the user's language", () => {
+  translations.set("deletes files", "löscht Dateien");
+  const { title, command, reason, risk, forSession } = approvalOf({
+    ...params,
+    command: "",
+    files: said("Move {from} to {to}", { from: "a.env", to: "b" }),
   });
+  translations.clear();
+  expect([title, command, reason, risk, forSession]).toEqual([
+    "Move a protected file",
+    "Move a.env to b",
+    "A hook in your settings asks for your approval. This file may hold secrets.",
+    "löscht Dateien · leaves the workspace",
+    "exactly this, again",
+  ]);
+});
 
-  it("are the daemon's without codes, and for codes of a newer daemon", () => {
-    expect(inOwnWords({ ...daemon, ...english })).toEqual({ ...daemon, ...english });
-    const newer = { question: { code: "fly" }, reasons: [{ code: "hook_asks" }, { code: "windy" }], sessionScope: "flight" };
-    expect(inOwnWords({ ...daemon, ...english, ...newer } as unknown as ApproveParams)).toMatchObject(english);
-  });
-
-  it("leave a command as it is", () => {
-    const question: ApprovalQuestion = { code: "run_command", args: { needs: [] } };
-    expect(inOwnWords({ ...daemon, ...english, question })).toMatchObject({ title: "Run a command", command: "English line" });
-  });
+it("shows a command as it is", () => {
+  expect(approvalOf(params).command).toBe("ls  {x}\n");
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { PlanTree } from "../src/plan/tree";
 import { FileBadges } from "../src/review/badges";
-import type { ApproveParams, Hunk } from "../src/protocol";
+import type { Hunk } from "../src/protocol";
 import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
@@ -13,6 +13,7 @@ import { SessionStore } from "../src/stores/session";
 import { ProcessStore } from "../src/stores/processes";
 import { SubagentStore } from "../src/stores/subagents";
 import { drawn, git } from "./vscode";
+import { type Approval } from "../src/text/approval";
 
 it("the badge of the plan counts open questions and edits, not open steps", () => {
   const approvals = new ApprovalStore();
@@ -38,7 +39,7 @@ it("the badge of the plan counts open questions and edits, not open steps", () =
   expect(badge()).toBe("badge cairn.plan none");
 
   const params = { approvalId: "a", sessionId: "s", turnId: "t", callId: "c", title: "Run", command: "ls", cwd: "/", reason: "", rules: [] };
-  void approvals.ask(params as unknown as ApproveParams);
+  void approvals.ask(params as unknown as Approval);
   expect(badge()).toBe("badge cairn.plan 1");
   approvals.withdraw("a");
   expect(badge()).toBe("badge cairn.plan none");

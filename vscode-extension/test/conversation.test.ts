@@ -9,7 +9,7 @@ import type { Mention } from "../src/conversation/mentions";
 import type { FromPage, ToPage } from "../src/conversation/messages";
 import type { Port } from "../src/conversation/port";
 import { firstOf } from "../src/review/checkpoints";
-import type { ApproveParams, Attachment, ServerModelsResult, StatusNotification, TurnNotification } from "../src/protocol";
+import type { Attachment, ServerModelsResult, StatusNotification, TurnNotification } from "../src/protocol";
 import { ApprovalStore } from "../src/stores/approval";
 import { ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
@@ -20,20 +20,24 @@ import { ReviewStore } from "../src/stores/review";
 import { SessionStore, type Turn } from "../src/stores/session";
 import { StatusStore } from "../src/stores/status";
 import { TranscriptStore } from "../src/stores/transcript";
+import { type Approval } from "../src/text/approval";
+import { said } from "./entries";
 
 vi.mock("../src/daemon/agent", () => ({ reasonOf: (error: unknown) => (error instanceof Error ? error.message : "") }));
 
 type Sent<T extends ToPage["type"]> = Extract<ToPage, { type: T }>;
 
-const approval: ApproveParams = {
+const approval: Approval = {
   approvalId: "a",
   sessionId: "s",
   turnId: "t",
   callId: "c",
   title: "Run a command",
+  question: said("Run a command"),
   command: "rm -rf build\u202e",
   cwd: "/w",
   reason: "",
+  risk: "",
   rules: [],
   forSession: "",
 };
@@ -179,7 +183,7 @@ describe("the conversation view", () => {
     it.show();
     await it.say({ type: "ready" });
     expect(it.sent("state")[0]?.state).toMatchObject({ readOnly: "", banners: [] });
-    const readOnly = { reason: "openElsewhere", text: "Open in another window.", code: "session_in_other_window" } as const;
+    const readOnly = { reason: "openElsewhere", ...said("Open in another window") } as const;
     it.sessions.open({ sessionId: "s", tools: [], subagents: [], transcript: [], readOnly, turn: turn(2) });
     await it.pass(0);
     const [sent] = it.sent("state");
@@ -429,7 +433,7 @@ describe("the conversation view", () => {
     it.show();
     await it.say({ type: "ready" });
     const call = { sessionId: "s", callId: "c" };
-    const tool = { ...call, turnId: "t", rev: 9, name: "bash", title: "Run npm test", state: "done" } as const;
+    const tool = { ...call, turnId: "t", rev: 9, name: "bash", title: said("Run npm test"), state: "done" } as const;
     it.controller.focus(call);
     expect(it.sent("show")).toEqual([]);
     it.transcript.tool(tool);
@@ -467,7 +471,7 @@ describe("the conversation view", () => {
     it.show();
     await it.say({ type: "ready" });
     it.controller.begin();
-    it.sessions.updateTool({ sessionId: "s", turnId: "t", rev: 9, callId: "c", name: "bash", title: "Run", state: "running" });
+    it.sessions.updateTool({ sessionId: "s", turnId: "t", rev: 9, callId: "c", name: "bash", title: said("Run"), state: "running" });
     await it.pass(0);
     expect(it.sent("state").at(-1)?.state).toMatchObject({ session: "", back: true });
     it.transcript.open([]);
@@ -496,7 +500,7 @@ describe("the conversation view", () => {
     it.status.setLink({ kind: "running", version: "1" });
     it.status.restore({
       rev: 1,
-      banners: [{ kind: "untrusted", text: "", code: "untrusted_workspace" }],
+      banners: [{ kind: "untrusted", ...said("") }],
       model: { provider: "none", name: "" },
     } as unknown as StatusNotification);
     const untrusted = await state();
@@ -522,7 +526,7 @@ describe("the conversation view", () => {
     it.status.restore({ rev: 1, banners: [], model: { provider: "none", name: "" } } as unknown as StatusNotification);
     expect((await setup())?.actions.map(({ label }) => label)).toEqual(["Choose Model…", "Try the Demo"]);
     it.serverModels.mockImplementation(({ name }) =>
-      Promise.resolve({ reason: name === "Ollama" ? "" : "refused", models: [{ name: "a" }, { name: "b" }] } as ServerModelsResult),
+      Promise.resolve({ origin: "", models: [{ name: "a" }, { name: "b" }], ...(name !== "Ollama" && { problem: said("refused") }) }),
     );
     await it.servers.look();
     const [use, choose] = (await setup())?.actions ?? [];

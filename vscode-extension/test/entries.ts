@@ -1,4 +1,4 @@
-import type { EndReason, Hunk, MessageRole } from "../src/protocol";
+import type { EndReason, Hunk, MessageRole, UiMessage } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
 
 type Tool = Extract<Entry, { kind: "tool" }>;
@@ -12,10 +12,15 @@ export function message(id: string, role: MessageRole, text: string, over: Parti
   return { ...place, kind: "message", id, role, text, incomplete: false, ended: true, ...over };
 }
 
+/** A message of the daemon; by itself the title of a call of which only its words are known. */
+export function said(template: string, args: NonNullable<UiMessage["args"]> = {}, code = "named"): UiMessage {
+  return { code, template, args };
+}
+
 /** A call in the same turn, by its title. */
 export function call(id: string, title: string, over: Partial<Tool> = {}): Tool {
   const none = { command: undefined, uri: undefined, parent: undefined, facts: {}, live: "", liveSeq: -1 };
-  return { ...place, ...none, kind: "tool", id, callId: id, name: "", title, state: "done", detail: "", ...over };
+  return { ...place, ...none, kind: "tool", id, callId: id, name: "", title: said(title), state: "done", detail: "", ...over };
 }
 
 /** The end of the same turn. */

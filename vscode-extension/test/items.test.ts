@@ -4,10 +4,10 @@ import { type ItemFacts, turnItems } from "../src/conversation/items";
 import { restoredTurns } from "../src/conversation/restored";
 import type { Item } from "../src/conversation/messages";
 import { Sync } from "../src/conversation/sync";
-import type { CallDecision, TurnNotice } from "../src/protocol";
+import type { CallDecision } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
 import { timeOfDay } from "../src/text/ago";
-import { call, end, message } from "./entries";
+import { call, end, message, said } from "./entries";
 
 const facts: ItemFacts = {
   restored: () => undefined,
@@ -124,7 +124,7 @@ describe("the items of a turn", () => {
     const at = new Date(2026, 10, 27, 9, 41).getTime();
     const notice = (id: string, code: "turns_restored" | "turns_redone", turn: string): Entry => {
       const args = code === "turns_restored" ? { turn, files: 1 } : { turn };
-      return message(id, "notice", "", { turn, at, notice: { code, args } as TurnNotice });
+      return message(id, "notice", "", { turn, at, notice: said("", args, code) });
     };
     const of = (turn: string): Entry[] => [message(`u${turn}`, "user", "Do it", { turn }), { ...end(`e${turn}`, "completed"), turn }];
     const turns = new Map([
@@ -137,12 +137,12 @@ describe("the items of a turn", () => {
       ["2", at],
       ["3", at],
     ]);
-    const [told, done, said] = turnItems(turns.get("3") ?? [], { ...facts, restored: (turn) => restoredTurns(turns).get(turn) }).map(({ make }) =>
+    const [told, done, kept] = turnItems(turns.get("3") ?? [], { ...facts, restored: (turn) => restoredTurns(turns).get(turn) }).map(({ make }) =>
       make(),
     );
     expect(told).toMatchObject({ kind: "user", undone: true });
     expect(done).toMatchObject({ kind: "end", reason: "restored", facts: `restored ${timeOfDay(at)}`, actions: [], undone: true });
-    expect(said?.undone).toBeUndefined();
+    expect(kept?.undone).toBeUndefined();
     turns.set("4", [...of("4"), notice("n2", "turns_redone", "2")]);
     expect([...restoredTurns(turns)]).toEqual([]);
     // The first of them is not read any more.

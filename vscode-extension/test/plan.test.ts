@@ -6,6 +6,7 @@ import { rowText } from "../src/plan/rowLabels";
 import type { EarlierPlan, EndReason, LinkedCommand, PlanItem, PlanNotification, ToolState } from "../src/protocol";
 import type { Turn } from "../src/stores/session";
 import { duration, spokenDuration } from "../src/text/duration";
+import { said } from "./entries";
 
 const item = (over: Partial<PlanItem> = {}): PlanItem => ({
   id: "1",
@@ -99,7 +100,7 @@ describe("the root row of the plan", () => {
 
 describe("the row of a plan item", () => {
   const files = [{ uri: "file:///w/src/a.ts", path: "src/a.ts" }];
-  const commands: LinkedCommand[] = [{ callId: "c", title: "Run npm test", state: "done", elapsedMs: 800 }];
+  const commands: LinkedCommand[] = [{ callId: "c", title: said("Run npm test"), state: "done", elapsedMs: 800 }];
 
   it.each([
     [rowOf({}), "Fix it", "", "Fix it, open"],
@@ -153,7 +154,7 @@ describe("the row of a plan item", () => {
 
 describe("the rows under a plan item", () => {
   const command = (state: ToolState, running: boolean, elapsedMs?: number): string => {
-    const linked = { callId: "c", title: "Run npm test", state, ...(elapsedMs === undefined ? {} : { elapsedMs }) };
+    const linked = { callId: "c", title: said("Run npm test"), state, ...(elapsedMs === undefined ? {} : { elapsedMs }) };
     const { description, spoken } = rowText({ kind: "command", parent: rowOf({}, { running }), command: linked });
     return `${description} | ${spoken}`;
   };

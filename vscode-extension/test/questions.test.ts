@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 
 import type { AskParams, ToolState } from "../src/protocol";
 import { QuestionStore } from "../src/stores/questions";
+import { said } from "./entries";
 
 const asked = (questionId: string, over: Partial<AskParams> = {}): AskParams => ({
   questionId,
@@ -33,7 +34,7 @@ describe("the question store", () => {
   it("withdraws the question of a call that is over, of a turn that ended, and of a daemon that is gone", async () => {
     const store = new QuestionStore();
     const tool = (callId: string, state: ToolState): void =>
-      store.tool({ sessionId: "s", turnId: "t", rev: 1, callId, name: "ask_user", title: "Ask", state });
+      store.tool({ sessionId: "s", turnId: "t", rev: 1, callId, name: "ask_user", title: said("Ask"), state });
     const answers = [store.ask(asked("1")), store.ask(asked("2")), store.ask(asked("3", { turnId: "u" })), store.ask(asked("4", { turnId: "v" }))];
     tool("1", "running");
     expect(store.waiting).toHaveLength(4);

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { TranscriptEntry } from "../src/protocol";
 import { type PageEnd, type ReadPage, Reading } from "../src/stores/reading";
 import { TranscriptStore } from "../src/stores/transcript";
+import { said } from "./entries";
 
 /** Records of a session with turns of five entries. */
 const RECORDS = 10_000;
@@ -17,7 +18,7 @@ function record(number: number): TranscriptEntry {
   return part === 0
     ? started(turn)
     : part < 4
-      ? { kind: "tool", ...place, callId: `c${number}`, name: "bash", title: "Run", state: "done" }
+      ? { kind: "tool", ...place, callId: `c${number}`, name: "bash", title: said("Run"), state: "done" }
       : { kind: "message", ...place, itemId: `m${turn}`, role: "assistant", delta: "", text: `Answer ${turn}`, incomplete: false };
 }
 
@@ -87,7 +88,7 @@ describe("a session of 10,000 records", () => {
   it("begins where the store dropped entries, also in the middle of a turn, without a gap or a repetition", async () => {
     const { transcript, reading, read } = daemon();
     for (let n = 0; n < 1_502; n += 1) {
-      transcript.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: "Run", state: "done" });
+      transcript.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: said("Run"), state: "done" });
     }
     expect(transcript.entries).toHaveLength(2_000);
     await reading.load("s", "earlier");
@@ -103,7 +104,7 @@ describe("a session of 10,000 records", () => {
     await reading.load("s", "earlier");
     expect(reading.hasNewest).toBe(true);
     for (let n = 0; n < 1_200; n += 1) {
-      transcript.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: "Run", state: "running" });
+      transcript.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: said("Run"), state: "running" });
     }
     expect([reading.hasNewest, entries(reading).length]).toEqual([false, 1_000]);
     await reading.load("s", "later");

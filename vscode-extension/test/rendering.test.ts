@@ -6,12 +6,12 @@ import { describe, expect, it } from "vitest";
 import { renderConversation } from "../src/conversation/render";
 import { rowText } from "../src/plan/rowLabels";
 import type { Row } from "../src/plan/rows";
-import type { ApproveParams, ToolState } from "../src/protocol";
+import type { ToolState } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
-import { approvalNotice, commandRows } from "../src/text/approval";
+import { approvalNotice, commandRows, type Approval } from "../src/text/approval";
 import { exact, label, plainHosts, visible } from "../src/text/display";
 import { fenced } from "../src/text/fence";
-import { call, end, message } from "./entries";
+import { call, end, message, said } from "./entries";
 
 interface Table {
   readonly unseen: [number, number][];
@@ -60,7 +60,7 @@ describe("an approval", () => {
     ["ls\ufe0f", "ls\\u{fe0f}"],
     ["echo \u001b[2K\u001b[1Gls", "echo \\x1b[2K\\x1b[1Gls"],
   ])("of %j can be given only where it is shown whole", (command, shown) => {
-    expect(approvalNotice({ title: "Run", command })).toEqual({ message: `Run? ${shown}`, whole: false });
+    expect(approvalNotice({ title: "Run", command, risk: "" })).toEqual({ message: `Run? ${shown}`, whole: false });
   });
 });
 
@@ -69,15 +69,17 @@ const EVIL = "x\u001b[2J [l](command:evil) $(trash) \u202e \u200b\u3164\u{e0041}
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u200b\u3164\u{e0000}-\u{e0fff}]/u;
 
 describe("untrusted text in rows", () => {
-  const params: ApproveParams = {
+  const params: Approval = {
     approvalId: "1",
     sessionId: "s",
     turnId: "t",
     callId: "c",
     title: EVIL,
+    question: said(EVIL),
     command: EVIL,
     cwd: EVIL,
     reason: EVIL,
+    risk: EVIL,
     subagent: EVIL,
     rules: [EVIL],
     forSession: EVIL,

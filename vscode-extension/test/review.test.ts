@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CancellationToken, Range, TextDocument, Uri } from "vscode";
 
 import { readyPlan } from "../src/plan/planReady";
-import type { EndReason, Hunk, PlanItem, PlanNotification, ReviewMode, ReviewNotification } from "../src/protocol";
+import type { EndReason, Hunk, PlanItem, PlanNotification, ReviewMode, ReviewNotification, UiMessage } from "../src/protocol";
 import { HunkActions } from "../src/review/actions";
 import { byPlanItem } from "../src/review/groups";
 import { HunkLenses } from "../src/review/lenses";
@@ -17,6 +17,7 @@ import { type Memory, ModeStore } from "../src/stores/mode";
 import { PlanStore } from "../src/stores/plan";
 import { type PlacedHunk, ReviewStore, lineCounts } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
+import { said } from "./entries";
 import { FakeEditor, Uri as FakeUri, desk, dialog, documentChanges, registered, settings, window, zones } from "./vscode";
 
 vi.mock("../src/daemon/agent", () => ({ reasonOf: String }));
@@ -306,7 +307,7 @@ describe("a decision while the user types", () => {
 
   it("is requested again, but only with the revision that the user saw", async () => {
     vi.useFakeTimers();
-    const answers: { applied: number; stale: number; failed: string[] }[] = [];
+    const answers: { applied: number; stale: number; failed: UiMessage[] }[] = [];
     const requested: unknown[] = [];
     const agent = {
       request: (_: unknown, { scope, rev }: { scope: { kind: string }; rev?: number }) => {
@@ -332,7 +333,7 @@ describe("a decision while the user types", () => {
 
     expect(await reject("rejectFile", { uri: "file:///w/a", rev: 7 })).toBe(false);
     expect(requested.splice(0)).toHaveLength(5);
-    answers.push({ applied: 0, stale: 1, failed: ["a: read-only"] });
+    answers.push({ applied: 0, stale: 1, failed: [said("a: read-only")] });
     await reject("rejectFile", { uri: "file:///w/a", rev: 7 });
     await reject("rejectAll");
     expect(requested.splice(0)).toEqual([

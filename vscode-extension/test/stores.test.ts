@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type {
-  ApproveParams,
   EarlierPlan,
   Hunk,
   MessageNotification,
@@ -19,6 +18,9 @@ import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
 import { StatusStore } from "../src/stores/status";
 import { TranscriptStore } from "../src/stores/transcript";
+import { type Approval } from "../src/text/approval";
+import { said } from "./entries";
+import { textOf } from "../src/text/messages";
 
 const noUsage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
 
@@ -54,7 +56,7 @@ const tool = (rev: number, over: Partial<ToolNotification> = {}): ToolNotificati
   rev,
   callId: "c1",
   name: "bash",
-  title: "Run true",
+  title: said("Run true"),
   state: "running",
   ...over,
 });
@@ -81,15 +83,17 @@ const review = (path: string, rev: number, hunks: Hunk[]): ReviewNotification =>
   hunks,
 });
 
-const approval: ApproveParams = {
+const approval: Approval = {
   approvalId: "a1",
   sessionId: "s",
   turnId: "t1",
   callId: "c1",
   title: "Run a command",
+  question: said("Run a command"),
   command: "npm test",
   cwd: "/w",
   reason: "It may change something.",
+  risk: "",
   rules: [],
   forSession: "",
 };
@@ -248,11 +252,11 @@ describe("the session store", () => {
     store.update(started(1));
     store.updateTool(tool(9));
     store.update(started(1, "t2", "other"));
-    store.updateTool(tool(2, { sessionId: "other", turnId: "t2", title: "Run other" }));
-    expect(store.activeTool?.title).toBe("Run other");
+    store.updateTool(tool(2, { sessionId: "other", turnId: "t2", title: said("Run other") }));
+    expect(store.activeTool?.title.template).toBe("Run other");
     store.update(ended(3, "t2", "other"));
     store.update(started(10, "t1"));
-    expect(store.activeTool?.title).toBe("Run true");
+    expect(store.activeTool?.title.template).toBe("Run true");
   });
 
   it("reports the end of a turn once, with its summary", () => {
@@ -282,7 +286,7 @@ describe("an opened session", () => {
     const store = new SessionStore();
     store.update(started(7, "t1", "one"));
     store.update(ended(8, "t1", "one"));
-    const readOnly = { reason: "openElsewhere", text: "Open in another window", code: "session_in_other_window" } as const;
+    const readOnly = { reason: "openElsewhere", ...said("Open in another window") } as const;
     store.open({ ...plain, sessionId: "two", task: "Blue", turn: ended(2, "t0", "two"), readOnly });
     expect([store.current, store.turn?.text, store.readOnly]).toEqual(["two", "Blue", readOnly]);
     store.open({ ...plain, sessionId: "one", turn: ended(9, "t1", "one") });
@@ -304,7 +308,7 @@ describe("an opened session", () => {
 
   it("can be opened again when it is writable", () => {
     const store = new SessionStore();
-    const readOnly = { reason: "notWritable", text: "…", code: "journal_not_writable", args: { reason: "full" } } as const;
+    const readOnly = { reason: "notWritable", ...said("…") } as const;
     store.open({ ...plain, sessionId: "one", readOnly });
     store.open({ ...plain, sessionId: "one" });
     expect(store.readOnly).toBeUndefined();
@@ -457,7 +461,11 @@ describe("the transcript store", () => {
   });
   const texts = (store: TranscriptStore): string[] =>
     store.entries.map((entry) =>
-      entry.kind === "tool" ? `${entry.title}:${entry.state}` : entry.kind === "end" ? `end ${entry.summary}` : `${entry.role} ${entry.text}`,
+      entry.kind === "tool"
+        ? `${entry.title.template}:${entry.state}`
+        : entry.kind === "end"
+          ? `end ${entry.summary}`
+          : `${entry.role} ${entry.text}`,
     );
 
   it("appends deltas, and replaces them by the whole text", () => {
@@ -504,7 +512,9 @@ describe("the transcript store", () => {
     store.approval(approval);
     store.tool(tool(2, { state: "done", detail: "ok" }));
     store.tool(tool(3, { state: "done" }));
-    expect(store.entries).toMatchObject([{ kind: "tool", id: "tool:s/c1", title: "Run true", state: "done", detail: "ok", command: "npm test" }]);
+    expect(store.entries).toMatchObject([
+      { kind: "tool", id: "tool:s/c1", title: said("Run true"), state: "done", detail: "ok", command: "npm test" },
+    ]);
   });
 
   it("keeps the newest output of a running command, marks gaps in it, and forgets it at the end", () => {
@@ -543,7 +553,7 @@ describe("the transcript store", () => {
     const store = new TranscriptStore();
     for (const sessionId of ["one", "two"]) {
       store.message(message(1, { sessionId, turnId: sessionId, text: `said in ${sessionId}` }));
-      store.tool(tool(2, { sessionId, turnId: sessionId, title: `Run ${sessionId}` }));
+      store.tool(tool(2, { sessionId, turnId: sessionId, title: said(`Run ${sessionId}`) }));
     }
     store.approval({ ...approval, sessionId: "two", command: "asked in two" });
     expect(texts(store)).toEqual(["assistant said in one", "Run one:running", "assistant said in two", "Run two:running"]);
@@ -589,17 +599,17 @@ describe("the status store", () => {
     rev,
     model: { provider: "replay", name: "sample", replay: true },
     connection: { kind: "idle" },
-    banners: [{ kind: "setting", text, code: "setting_unknown", args: { setting: "cairn.x" } }],
+    banners: [{ kind: "setting", ...said("There is no setting {setting}.", { setting: text }, "setting_unknown") }],
   });
 
   it("reports a banner once", () => {
     const store = new StatusStore();
     const told: string[] = [];
-    store.onDidAddBanner(({ text }) => told.push(text));
+    store.onDidAddBanner((banner) => told.push(textOf(banner)));
     store.update(status(1, "one"));
     store.update(status(2, "one"));
     store.update(status(3, "two"));
-    expect(told).toEqual(["one", "two"]);
+    expect(told).toEqual(["There is no setting one.", "There is no setting two."]);
   });
 
   it("is empty without a daemon", () => {

@@ -3,12 +3,13 @@ import { describe, expect, it } from "vitest";
 import { renderConversation } from "../src/conversation/render";
 import { type SubagentRow, type RootRow, contextOf, idOf, isLive, itemRows } from "../src/plan/rows";
 import { rowText } from "../src/plan/rowLabels";
-import type { ApproveParams, SubagentNotification, SubagentPhase, PlanItem, ToolNotification } from "../src/protocol";
+import type { SubagentNotification, SubagentPhase, PlanItem, ToolNotification } from "../src/protocol";
 import { SubagentStore } from "../src/stores/subagents";
 import { ReviewStore } from "../src/stores/review";
 import { SessionStore } from "../src/stores/session";
 import { TranscriptStore } from "../src/stores/transcript";
-import { approvalNotice } from "../src/text/approval";
+import { approvalNotice, type Approval } from "../src/text/approval";
+import { said } from "./entries";
 
 const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
 const parent = { sessionId: "s", turnId: "t", callId: "k1", planItem: "1" };
@@ -142,7 +143,7 @@ describe("the calls of a subagent", () => {
     rev,
     callId,
     name: "read_file",
-    title: `Read ${callId}`,
+    title: said(`Read ${callId}`),
     state: "done",
     parent,
     ...over,
@@ -153,7 +154,7 @@ describe("the calls of a subagent", () => {
     rev,
     callId: "k1",
     name: "task",
-    title: "Task: Look at a",
+    title: said("Task: Look at a"),
     state: "running",
   });
 
@@ -162,8 +163,8 @@ describe("the calls of a subagent", () => {
     store.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Do it" } });
     store.updateTool(ofParent(2));
     store.updateTool(tool(3, "c1", { state: "running" }));
-    expect(store.activeTool?.title).toBe("Task: Look at a");
-    expect(store.activeToolOf("ct")?.title).toBe("Read c1");
+    expect(store.activeTool?.title.template).toBe("Task: Look at a");
+    expect(store.activeToolOf("ct")?.title.template).toBe("Read c1");
     store.update({ sessionId: "s", turnId: "t2", rev: 4, phase: { kind: "started", text: "Go on" } });
     expect(store.activeToolOf("ct")).toBeUndefined();
   });
@@ -171,20 +172,22 @@ describe("the calls of a subagent", () => {
   it("are shown under the call that started it, the newest only", () => {
     const store = new TranscriptStore();
     store.tool(ofParent(1));
-    store.tool({ ...ofParent(2), callId: "k2", title: "Task: Look at b" });
+    store.tool({ ...ofParent(2), callId: "k2", title: said("Task: Look at b") });
     for (let n = 1; n <= 14; n++) {
       store.tool(tool(2 + n, `c${n}`));
     }
-    store.tool(tool(20, "c15", { state: "awaitingApproval", title: "Run x" }));
+    store.tool(tool(20, "c15", { state: "awaitingApproval", title: said("Run x") }));
     store.approval({
       approvalId: "a",
       sessionId: "c",
       turnId: "ct",
       callId: "c15",
       title: "Run a command",
+      question: said("Run a command"),
       command: "x",
       cwd: "/w",
       reason: "",
+      risk: "",
       rules: [],
       forSession: "",
       subagent: "Look at a",
@@ -224,15 +227,17 @@ describe("an edit of a subagent", () => {
 });
 
 describe("a question of a subagent", () => {
-  const asked: ApproveParams = {
+  const asked: Approval = {
     approvalId: "a",
     sessionId: "c",
     turnId: "ct",
     callId: "c1",
     title: "Run a command",
+    question: said("Run a command"),
     command: "npm test",
     cwd: "/w",
     reason: "Because.",
+    risk: "",
     rules: [],
     forSession: "",
     subagent: "Look at a",

@@ -4,19 +4,19 @@ import { renderConversation } from "../src/conversation/render";
 import { KeyedQueue } from "../src/edits/queue";
 import { discover } from "../src/daemon/discover";
 import { versionFault } from "../src/daemon/version";
-import { type CommandRisk, PROTOCOL_VERSION, type RetryReason } from "../src/protocol";
+import { PROTOCOL_VERSION } from "../src/protocol";
 import { Countdown } from "../src/status/countdown";
 import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
-import { answerRows, approvalNotice, previewName, riskLine } from "../src/text/approval";
+import { answerRows, approvalNotice, previewName } from "../src/text/approval";
 import { pieces } from "../src/text/width";
 import { inert, oneLine, sentences, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { fenced } from "../src/text/fence";
 import { ruleRows } from "../src/text/rules";
 import { matchRows, sessionGroups, sessionText } from "../src/text/sessions";
-import { call, end, message } from "./entries";
+import { call, end, message, said } from "./entries";
 
 describe("text in labels", () => {
   it.each([
@@ -145,7 +145,7 @@ describe("the notification of an approval", () => {
     ["npm test\nrm -r src", false, "npm test ⏎ rm -r src"],
     ["echo \u202ecod", false, "echo \\u{202e}cod"],
   ])("of %j shows it whole: %j", (command, whole, shown) => {
-    expect(approvalNotice({ title: "Run a command", command })).toEqual({ message: `Run a command? ${shown}`, whole });
+    expect(approvalNotice({ title: "Run a command", command, risk: "" })).toEqual({ message: `Run a command? ${shown}`, whole });
   });
 
   it.each([
@@ -153,18 +153,12 @@ describe("the notification of an approval", () => {
     "Run a command that may change .git (except hooks and config)",
     "Run with network access; may change .git (except hooks and config)",
   ])("says what is granted, uncut: %s", (title) => {
-    expect(approvalNotice({ title, command: "ls" }).message).toBe(`${title}? ls`);
+    expect(approvalNotice({ title, command: "ls", risk: "" }).message).toBe(`${title}? ls`);
   });
 
-  it("names what a command deletes, discards or needs in one line", () => {
-    expect(riskLine({})).toBe("");
-    expect(riskLine({ risks: ["deletesFiles", "leavesWorkspace", "lacksNetwork"] })).toBe(
-      "deletes files · leaves the workspace · needs the network: will fail",
-    );
-    const { message } = approvalNotice({ title: "Run a command", command: "rm -r x", risks: ["deletesFiles"] });
+  it("names what a command deletes, discards or needs", () => {
+    const { message } = approvalNotice({ title: "Run a command", command: "rm -r x", risk: "deletes files" });
     expect(message).toBe("Run a command? rm -r x (deletes files)");
-    const later = ["meltsDown", "boilsOver"] as unknown as CommandRisk[];
-    expect(riskLine({ risks: later })).toBe("has a risk that this version does not know");
   });
 });
 
@@ -285,7 +279,7 @@ describe("the status bar", () => {
     untrusted: false,
   };
   const replay = { provider: "replay", name: "r", replay: true };
-  const waiting = { kind: "retrying", attempt: 2, delayMs: 12_000, reason: "busy" } as const;
+  const waiting = { kind: "retrying", attempt: 2, delayMs: 12_000, reason: said("busy") } as const;
 
   it.each([
     [{}, "$(layers) Cairn"],
@@ -309,18 +303,11 @@ describe("the status bar", () => {
 describe("a retry", () => {
   const facts = { link: { kind: "running", version: "1" }, model: undefined, retryInMs: 0, waitsFor: "", plan: undefined, step: "" } as const;
   const none = { running: true, failed: false, asks: false, planReady: false, untrusted: false };
-  const state = (cause?: RetryReason): string =>
-    statusLabel({ ...facts, ...none, connection: { kind: "retrying", attempt: 2, delayMs: 0, reason: "English", ...(cause && { cause }) } }).state;
 
-  it("names its reason with the words of the server", () => {
-    expect(state({ code: "too_many_requests", args: { status: 429, said: "slow down" } })).toBe(
-      "attempt 2: the model server limits the number of requests (429): slow down",
-    );
-    expect(state({ code: "server_failed", args: { status: null, said: null } })).toBe("attempt 2: the model server reported an error");
-  });
-
-  it("has the daemon's words without a known code", () => {
-    expect([state(), state({ code: "moon" } as unknown as RetryReason)]).toEqual(["attempt 2: English", "attempt 2: English"]);
+  it("names its reason, with the words of the server", () => {
+    const reason = said("the model server reported an error: {said}", { said: "overloaded" });
+    const { state } = statusLabel({ ...facts, ...none, connection: { kind: "retrying", attempt: 2, delayMs: 0, reason } });
+    expect(state).toBe("attempt 2: the model server reported an error: overloaded");
   });
 });
 
@@ -360,7 +347,7 @@ describe("the countdown to the next attempt", () => {
     vi.useFakeTimers();
     const ticks = vi.fn();
     const countdown = new Countdown(ticks);
-    const waiting = (attempt: number) => ({ kind: "retrying", attempt, delayMs: 2500, reason: "busy" }) as const;
+    const waiting = (attempt: number) => ({ kind: "retrying", attempt, delayMs: 2500, reason: said("busy") }) as const;
     expect(countdown.left(waiting(2))).toBe(2500);
     vi.advanceTimersByTime(500);
     expect(ticks).toHaveBeenCalledTimes(1);
@@ -392,7 +379,7 @@ describe("the answers to a question", () => {
   });
 
   it("name the effect on files in quarantine, and offer no session approval", () => {
-    const asked = { command: "sub/.envrc (new)", cwd: "/w", rules: [], forSession: "", quarantined: true };
+    const asked = { command: "sub/.envrc (new)", cwd: "/w", rules: [], risk: "", forSession: "", quarantined: true };
     expect(answerRows(asked).map(({ label, answer }) => [label, answer?.decision])).toEqual([
       ["$(circle-slash) Leave in Quarantine", "deny"],
       ["$(comment) Leave and Say Why…", "deny"],
@@ -528,7 +515,7 @@ describe("a daemon of another release", () => {
 
 describe("a question about a command whose definition changed", () => {
   it("names the file in the notification and in the list", () => {
-    const asked = { title: "Run a command", command: "npm test", changed: "package.json", cwd: "/w", rules: [], forSession: "" };
+    const asked = { title: "Run a command", command: "npm test", changed: "package.json", cwd: "/w", rules: [], risk: "", forSession: "" };
     expect(approvalNotice(asked)).toEqual({
       message: "Run a command? “package.json” changed since you allowed it: npm test",
       whole: true,

@@ -7,6 +7,7 @@ import { type Made, isUsersOwn, propertiesOf, settingsOf } from "../src/daemon/s
 import { type Facts, statusLabel } from "../src/status/label";
 import { readKeys, withKey } from "../src/stores/keys";
 import { StatusStore } from "../src/stores/status";
+import { said } from "./entries";
 
 interface Manifest {
   readonly capabilities: { readonly untrustedWorkspaces: { supported: unknown; restrictedConfigurations: string[] } };
@@ -103,7 +104,7 @@ describe("a workspace that is not trusted", () => {
     const store = new StatusStore();
     store.setLink({ kind: "running", version: "1" });
     const status = { rev: 1, model: { provider: "m", name: "m", replay: false }, connection: { kind: "idle" } } as const;
-    store.restore({ ...status, banners: [{ kind: "untrusted", text: "", code: "untrusted_workspace" }] });
+    store.restore({ ...status, banners: [{ kind: "untrusted", ...said("") }] });
     expect(store.untrusted).toBe(true);
     store.update({ ...status, rev: 2, banners: [] });
     expect(store.untrusted).toBe(false);

@@ -61,8 +61,12 @@ export class TabInputText {
 
 export const env = { language: "en" };
 
+/** Translations of the language of a test, by their English text. */
+export const translations = new Map<string, string>();
+
 export const l10n = {
-  t: (text: string, ...values: unknown[]): string => {
+  t: (english: string, ...values: unknown[]): string => {
+    const text = translations.get(english) ?? english;
     const [first] = values;
     const named = typeof first === "object" && first !== null ? (first as Record<string, unknown>) : Object.fromEntries(values.entries());
     return text.replace(/\{(\w+)\}/gu, (hole, name: string) => (name in named ? (named[name] as string) : hole));

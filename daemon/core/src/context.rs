@@ -113,27 +113,6 @@ pub enum Shortening {
     ImagesLeftOut,
 }
 
-impl Shortened {
-    /// Describes the change for the user.
-    pub fn in_words(&self) -> String {
-        let what = match self.how {
-            Shortening::Elided => "Old tool results left out to save room",
-            Shortening::Summarized => "Conversation compacted",
-            Shortening::Mechanical => "Conversation compacted without a summary of the model",
-            Shortening::ImagesLeftOut => "The model server refused the images; they are left out",
-        };
-        format!("{what}: {} → {} tokens", rounded(self.before), rounded(self.after))
-    }
-}
-
-fn rounded(tokens: u64) -> String {
-    if tokens < 1_000 {
-        tokens.to_string()
-    } else {
-        format!("{}k", tokens.saturating_add(500) / 1_000)
-    }
-}
-
 /// Used part of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fill {

@@ -141,21 +141,17 @@ pub struct Said {
     pub words: String,
 }
 
-/// Next step of the user after a failure. Its text is empty if there is none.
+/// Next step of the user after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Advice {
     None,
-    /// No key is known. `local` says that a server on this machine would need none.
+    /// No key is known.
     SetKey {
-        /// Name of the provider, such as `Anthropic`.
-        provider: &'static str,
         /// Environment variable that may hold the key.
         variable: &'static str,
-        local: bool,
     },
     /// The known keys are for other servers, `owners`, than the configured one.
     EnterKey {
-        variable: &'static str,
         owners: String,
         origin: String,
     },
@@ -176,61 +172,6 @@ pub enum Advice {
     ChangeServer,
     /// The answer was empty.
     TryAgain,
-}
-
-impl std::fmt::Display for Advice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = match self {
-            Advice::None => "",
-            Advice::SetKey { provider, variable, local: false } => {
-                return write!(
-                    f,
-                    "Set an API key for {provider}, or export {variable} before the editor starts."
-                );
-            }
-            Advice::SetKey { provider, variable, local: true } => {
-                return write!(
-                    f,
-                    "Set an API key for {provider}, export {variable} before the editor starts, or \
-                     set `cairn.model.baseUrl` to a server on this machine, which needs none."
-                );
-            }
-            Advice::EnterKey { variable, .. } => {
-                let base_url = variable.replace("_API_KEY", "_BASE_URL");
-                return write!(
-                    f,
-                    "If it belongs there, enter it for this server, or export {base_url} beside \
-                     {variable} before the editor starts."
-                );
-            }
-            Advice::CheckKey => "Check the API key.",
-            Advice::CheckNetwork => "Check the network and the setting `cairn.model.baseUrl`.",
-            Advice::StartLocalServer => {
-                "Is the local model server running? Check the setting `cairn.model.baseUrl`."
-            }
-            Advice::CheckAccount => "Check the account and the `cairn.model.*` settings.",
-            Advice::CheckModelName => {
-                "Check the settings `cairn.model.name` and `cairn.model.baseUrl`."
-            }
-            Advice::CheckAddress => "Check the setting `cairn.model.baseUrl`.",
-            Advice::UseFinalAddress => {
-                "Set `cairn.model.baseUrl` to the final address; redirects are not followed."
-            }
-            Advice::CheckCertificates => "Check the system's certificates and proxy settings.",
-            Advice::CheckModelSettings => "Set an API key, or check the `cairn.model.*` settings.",
-            Advice::ShortenContext => "Start a new session, or use a model with more context.",
-            Advice::CorrectScript => "Correct the script or the setting `cairn.model.replayFile`.",
-            Advice::ChangeHook => {
-                "This is a hook of your settings (cairn.hooks). Nothing was sent."
-            }
-            Advice::ShowLog => "The log has details.",
-            Advice::TryAgain => "Try again, or choose another model.",
-            Advice::ChangeServer => {
-                "The model server breaks the rules of its format. Try again, or choose another model."
-            }
-        };
-        f.write_str(text)
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use ts_rs::TS;
 
 use crate::{Range, UserText};
 
-/// Content that the user sends with a message. In notifications without `text` and `data`. Since 1.1.
+/// Content that the user sends with a message. In notifications without `text` and `data`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
@@ -46,7 +46,7 @@ pub enum AttachmentKind {
     Image,
 }
 
-/// Requests what the user attached to the messages of a turn, to send a message again. Since 1.4.
+/// Requests what the user attached to the messages of a turn, to send a message again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnAttachmentsParams {

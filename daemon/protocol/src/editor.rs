@@ -4,9 +4,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{
-    ApprovalDecision, ApprovalQuestion, ApprovalReason, TextEdit, method::declare_requests,
-};
+use crate::{ApprovalDecision, TextEdit, UiMessage, english_of_all, method::declare_requests};
 
 /// Changes one file. The editor applies all of it or nothing, without opening a tab or moving the
 /// focus: an edit of an open document as one undo step, a deletion or a move outside of the undo
@@ -94,9 +92,9 @@ pub enum RefusedEdit {
     /// The document is not open, or a save would change other lines of it. The daemon then makes the
     /// change on disk.
     Closed,
-    /// The file is open as a notebook with unsaved cells. Since 1.4.
+    /// The file is open as a notebook with unsaved cells.
     Notebook,
-    /// The encoding of the file has no bytes for a character of the edit. Since 1.3.
+    /// The encoding of the file has no bytes for a character of the edit.
     Encoding,
     Failed,
 }
@@ -134,32 +132,30 @@ pub struct ApproveParams {
     pub session_id: String,
     pub turn_id: String,
     pub call_id: String,
-    /// Title in English, such as `Run a command` or `Change a protected file`.
-    pub title: String,
-    /// Code and arguments of the title. Since 1.3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub question: Option<ApprovalQuestion>,
+    /// Title, such as `Run a command` or `Change a protected file`.
+    pub title: UiMessage,
     /// Kind of the effect. Absent: an older daemon asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub kind: Option<ApprovalKind>,
-    /// Command, byte for byte. For a question about files a line in English that names them.
+    /// Command, byte for byte; empty for a question about files.
     pub command: String,
+    /// The files of a question about files, in a line that cannot be read as a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub files: Option<UiMessage>,
     /// Working directory of the command.
     pub cwd: String,
-    /// Reasons for the question in English sentences.
-    pub reason: String,
-    /// Codes and arguments of the sentences of `reason`, in the same order. Since 1.3.
+    /// Reasons for the question, each a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[ts(optional, as = "Option<Vec<ApprovalReason>>")]
-    pub reasons: Vec<ApprovalReason>,
+    #[ts(optional, as = "Option<Vec<UiMessage>>")]
+    pub reasons: Vec<UiMessage>,
     /// Rules that "always" would store: exact commands, one for each part of this one that still
     /// needs permission. Empty: "always" is no answer to this question.
     #[serde(default)]
     pub rules: Vec<String>,
     /// Rule that `allowPattern` would store: the beginning of the command, then ` *` for any further words.
-    /// Shown beside that answer. Absent: no such answer. Since 1.4.
+    /// Shown beside that answer. Absent: no such answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub pattern: Option<String>,
@@ -173,11 +169,10 @@ pub struct ApproveParams {
     #[ts(optional, as = "Option<Vec<Need>>")]
     pub needs: Vec<Need>,
     /// Effects of the command that the user should see before an answer. Empty: none that its words show.
-    /// Since 1.4. A later version may add values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[ts(optional, as = "Option<Vec<CommandRisk>>")]
-    pub risks: Vec<CommandRisk>,
-    /// Title of the subagent that asks; absent: the agent itself asks. Since 1.3.
+    #[ts(optional, as = "Option<Vec<UiMessage>>")]
+    pub risks: Vec<UiMessage>,
+    /// Title of the subagent that asks; absent: the agent itself asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub subagent: Option<String>,
@@ -185,23 +180,43 @@ pub struct ApproveParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub preview: Option<Preview>,
-    /// Scope of `allowSession`, in a few English words: `exactly this command`.
-    #[serde(default)]
-    pub for_session: String,
-    /// The same as a code. Since 1.3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub session_scope: Option<SessionScope>,
+    /// Scope of `allowSession`, in a few words: `exactly this command, again`.
+    pub for_session: UiMessage,
     /// File that the command follows and that changed since the user allowed it. Shown with the
-    /// question; `reason` names it, too.
+    /// question; `reasons` name it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub changed: Option<String>,
-    /// `command` lists files that a command left and that are in quarantine; nothing runs. Only a
+    /// `files` lists files that a command left and that are in quarantine; nothing runs. Only a
     /// person may allow it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub quarantined: bool,
+}
+
+impl ApproveParams {
+    /// Returns what the question is about: the command, or the line that names the files.
+    pub fn subject(&self) -> String {
+        self.files.as_ref().map_or_else(|| self.command.clone(), UiMessage::english)
+    }
+
+    /// Returns the reasons in English.
+    pub fn reason(&self) -> String {
+        english_of_all(&self.reasons, " ")
+    }
+
+    /// Returns the effects that make an answer risky, in English; empty without one.
+    pub fn careful(&self) -> String {
+        match english_of_all(&self.risks, ", ") {
+            risks if risks.is_empty() => risks,
+            risks => format!("Careful: {risks}."),
+        }
+    }
+
+    /// Returns the risks with the reasons, in English.
+    pub fn warning(&self) -> String {
+        [self.careful(), self.reason()].join(" ").trim().to_owned()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -237,45 +252,6 @@ pub enum ApprovalKind {
     Change,
 }
 
-/// Scope of an approval for the session. Since 1.3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum SessionScope {
-    /// The same command with the same grants.
-    SameCommand,
-    /// Reading the same file.
-    SameFile,
-    AnyChangeOfFile,
-    /// The same deletion or move.
-    SameAction,
-    AnyPlanChange,
-    AnySubagent,
-    /// Reading and stopping processes of the session. Since 1.4.
-    AnyUseOfProcesses,
-    /// Any text for the same process. Since 1.4.
-    AnyInput,
-    /// These files now: a session approval covers no more than a single one.
-    Once,
-}
-
-/// Effect of a command that the user should see before an answer. Since 1.4.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum CommandRisk {
-    DeletesFiles,
-    /// Uncommitted changes are lost.
-    DiscardsChanges,
-    RewritesHistory,
-    /// Changes or enters a path outside of the workspace.
-    LeavesWorkspace,
-    /// Changes a file that decides what runs.
-    ChangesControlFiles,
-    /// The command needs the network, and its sandbox has none.
-    LacksNetwork,
-    /// The words do not show the effects.
-    CannotTell,
-}
-
 /// Access that a single command may be granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -296,7 +272,7 @@ pub struct ApproveResult {
 }
 
 /// Asks the user a question of the agent. Sent only to a client with `experimental.cairn.ask` at
-/// `initialize`. The end of the call or of its turn withdraws it. Since 1.2.
+/// `initialize`. The end of the call or of its turn withdraws it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AskParams {

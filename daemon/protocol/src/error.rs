@@ -1,31 +1,22 @@
-//! Errors of requests: a kind for programs, and a code with arguments and an action for the user
-//! interface.
+//! Errors of requests: a kind for programs, and a message for the user.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ActionId, RequestProblem};
+use crate::{RequestProblem, UiMessage};
 
 /// `data` of every error of an `agent/*` request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorData {
     pub kind: ErrorKind,
-    /// Next step for the user, in English.
-    pub hint: String,
-    /// Code and arguments of the text. Since 1.1.
     #[serde(flatten)]
-    pub refusal: RequestProblem,
-    /// Action that solves the problem; absent if there is none. Since 1.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub action: Option<ActionId>,
+    pub message: UiMessage,
 }
 
-impl ErrorData {
-    /// Builds the data of a refusal, with its kind and action.
-    pub fn new(refusal: RequestProblem, hint: impl Into<String>) -> Self {
-        Self { kind: refusal.kind(), hint: hint.into(), action: refusal.action(), refusal }
+impl From<&RequestProblem> for ErrorData {
+    fn from(problem: &RequestProblem) -> Self {
+        Self { kind: problem.kind(), message: problem.message() }
     }
 }
 
@@ -54,15 +45,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_has_its_code_and_action_and_leaves_absent_members_out() {
-        let data = ErrorData::new(RequestProblem::NoFolder, "Open a folder.");
+    fn an_error_has_its_message_and_leaves_absent_members_out() {
+        let data = ErrorData::from(&RequestProblem::NoFolder);
         let sent = serde_json::to_value(&data).unwrap();
         let expected = serde_json::json!({
-            "kind": "notReady", "hint": "Open a folder.", "code": "no_folder", "action": "open_folder",
+            "kind": "notReady",
+            "code": "no_folder",
+            "template": "No folder is open. The agent works inside a folder.",
+            "action": "open_folder",
         });
         assert_eq!(sent, expected);
         assert_eq!(serde_json::from_value::<ErrorData>(sent).unwrap(), data);
-        let bare = serde_json::to_value(ErrorData::new(RequestProblem::EmptyTask, "Type a task."));
+        let bare = serde_json::to_value(ErrorData::from(&RequestProblem::EmptyTask));
         assert_eq!(bare.unwrap().as_object().unwrap().len(), 3);
     }
 }

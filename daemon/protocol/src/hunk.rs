@@ -23,12 +23,12 @@ pub struct Hunk {
     #[ts(optional)]
     pub plan_item: Option<String>,
     /// Text of that plan item when the edit was made, at most 200 bytes: the plan may be of a session
-    /// that is not in view, and may have changed. Absent for edits of earlier versions. Since 1.4.
+    /// that is not in view, and may have changed. Absent for edits of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub plan_item_text: Option<String>,
     /// Call that made the edit, the newest one if several did; the hunks of an `agent/tool` are those
-    /// that name it. Since 1.4.
+    /// that name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub call_id: Option<String>,
@@ -40,7 +40,7 @@ pub struct Hunk {
     pub new_text: String,
     pub removed_lines: u32,
     pub added_lines: u32,
-    /// Changed words, in order, if the lines pair up and are alike. Since 1.1.
+    /// Changed words, in order, if the lines pair up and are alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub inline: Option<Vec<InlineChange>>,
@@ -48,7 +48,6 @@ pub struct Hunk {
     pub mixed: bool,
     /// A line in which the user typed inside text of the agent, at most 200 characters. Rejecting the
     /// hunk leaves that line, which may fit the former lines badly; decision `drop` removes it.
-    /// Since 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub typed_in: Option<String>,
@@ -65,7 +64,7 @@ pub struct Hunk {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub whole_file: Option<WholeFile>,
-    /// Subagent that made it; the ids above are then those of the call that started it. Since 1.3.
+    /// Subagent that made it; the ids above are then those of the call that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub subagent: Option<SubagentOrigin>,

@@ -42,10 +42,11 @@ pub use method::{
 pub use models::*;
 pub use notify::*;
 pub use problem::{
-    ActionId, ApprovalQuestion, ApprovalReason, DenyDoubt, EditProblem, ModelFinding,
-    QuarantineEntry, QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem,
-    SandboxState, StatusProblem, StillAcceptedEdit, StillAcceptedReason, ToolLabel, TurnNotice,
-    TurnProblem, UnclearCommand,
+    ActionId, ApprovalQuestion, ApprovalReason, AskedFiles, CheckState, CheckedPart, CodeRow,
+    Coded, CommandRisk, DenyDoubt, EditProblem, FormChange, ModelFinding, QuarantineEntry,
+    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
+    SessionScope, StatusProblem, StillAcceptedEdit, Tokens, ToolLabel, TurnNotice, TurnProblem,
+    UiArgument, UiMessage, UnclearCommand, english_of_all,
 };
 pub use process::*;
 pub use queue::*;
@@ -56,8 +57,8 @@ pub use tool::*;
 
 /// Major version, `capabilities.experimental.cairn.protocolVersion` at `initialize`. Both sides
 /// must have the same; the policy is in `docs/protocol.md`.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// Minor version, `protocolMinor` beside it. It grows with each addition, whose doc comment says
-/// `Since 1.x.`; the two sides may differ.
-pub const PROTOCOL_MINOR: u32 = 4;
+/// `Since 2.x.`; the two sides may differ.
+pub const PROTOCOL_MINOR: u32 = 0;

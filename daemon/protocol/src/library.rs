@@ -37,7 +37,7 @@ pub struct SessionSummary {
     pub session_id: String,
     /// Beginning of the first message; empty if there is none.
     pub task: String,
-    /// Name that the user gave it. Since 1.3.
+    /// Name that the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub name: Option<String>,
@@ -46,30 +46,28 @@ pub struct SessionSummary {
     pub updated_ms: u64,
     pub turns: u32,
     pub running: bool,
-    /// Since 1.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub state: Option<SessionState>,
     /// Reason for which its newest turn ended. Absent while one runs, and before the first one.
-    /// Since 1.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub end: Option<EndReason>,
     /// Last line of the newest answer, or of the failure of its turn; at most 200 characters. Absent
-    /// while a turn runs. Since 1.3.
+    /// while a turn runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub last_line: Option<String>,
-    /// Proposed edits of the session that this window keeps and that wait for a decision. Since 1.3.
+    /// Proposed edits of the session that this window keeps and that wait for a decision.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[ts(optional, as = "Option<u32>")]
     pub pending_edits: u32,
-    /// Follow-ups that wait. Since 1.3.
+    /// Follow-ups that wait.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[ts(optional, as = "Option<u32>")]
     pub queued: u32,
     /// Estimated cost of the session in millionths of a dollar; present only if every price is
-    /// known. Since 1.3.
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub cost_micros: Option<u64>,
@@ -97,7 +95,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// Searches the names, tasks, messages and titles of calls of this workspace's sessions, most recently
-/// used session first. Case does not matter. `$/cancelRequest` ends it. Since 1.3.
+/// used session first. Case does not matter. `$/cancelRequest` ends it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchSessionsParams {
@@ -133,11 +131,11 @@ pub struct OpenSessionParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before: Option<String>,
-    /// The same for the part before this turn. Since 1.4.
+    /// The same for the part before this turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before_turn: Option<String>,
-    /// The same for the part before this call, which is over. Since 1.4.
+    /// The same for the part before this call, which is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before_call: Option<String>,
@@ -168,7 +166,7 @@ pub struct ForkSessionParams {
     pub at_turn: Option<String>,
 }
 
-/// Gives a session a name, also while it runs. Refused while another window has it open. Since 1.3.
+/// Gives a session a name, also while it runs. Refused while another window has it open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RenameSessionParams {
@@ -186,7 +184,7 @@ pub struct DeleteSessionParams {
     pub session_id: String,
 }
 
-/// Brings a deleted session back as it was. It is not in view then. Since 1.3.
+/// Brings a deleted session back as it was. It is not in view then.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreSessionParams {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ModelFinding, ModelInfo, TurnEndProblem};
+use crate::{ModelInfo, UiMessage};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -18,12 +18,10 @@ pub struct ProviderStatus {
     /// `anthropic`, `openai` or `replay`.
     pub provider: String,
     pub usable: bool,
-    /// Reason why it cannot be used now, with the next step, in English; empty when usable.
-    pub reason: String,
-    /// Code, arguments and action of the reason; absent when usable. Since 1.1.
+    /// Reason why it cannot be used now, with the next step; absent when usable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
-    pub problem: Option<TurnEndProblem>,
+    pub problem: Option<UiMessage>,
     /// Known model names, best first.
     pub models: Vec<String>,
     /// Origin of its requests (scheme, host and port), for which a newly entered key would be
@@ -31,7 +29,7 @@ pub struct ProviderStatus {
     pub origin: String,
 }
 
-/// Asks a model server for its models, with the key that is there for it. Since 1.3.
+/// Asks a model server for its models, with the key that is there for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerModelsParams {
@@ -51,12 +49,10 @@ pub struct ServerModelsResult {
     pub origin: String,
     /// At most 1000, in the order of the server.
     pub models: Vec<ServerModel>,
-    /// Reason why there are none, with the next step, in English; empty after an answer.
-    pub reason: String,
-    /// Code, arguments and action of the reason.
+    /// Reason why there are none, with the next step; absent after an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
-    pub problem: Option<TurnEndProblem>,
+    pub problem: Option<UiMessage>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -85,7 +81,6 @@ pub struct ModelPrice {
 
 /// Checks a model with three small requests: a call, parallel calls, and a request with history.
 /// `agent/models/checked` reports each finding as it comes; cancelling the request ends the check.
-/// Since 1.4.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckModelParams {
@@ -104,11 +99,11 @@ pub struct CheckModelParams {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckModelResult {
-    /// One for each part.
+    /// One for each part of the work with a model, in the order of a table.
     pub rows: Vec<ModelCheckRow>,
 }
 
-/// Findings of a check so far.
+/// Findings of a check so far. A part without one yet is `not_checked`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCheckNotification {
@@ -119,60 +114,7 @@ pub struct ModelCheckNotification {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCheckRow {
-    pub part: CheckedPart,
-    pub state: CheckState,
-    #[serde(flatten)]
-    pub finding: ModelFinding,
-    /// Finding in English.
-    pub text: String,
-}
-
-/// Part of the work with a model, in the order of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum CheckedPart {
-    Answer,
-    ToolCall,
-    ParallelCalls,
-    History,
-    Streaming,
-    TokenCounts,
-    RequestForm,
-    ContextWindow,
-}
-
-/// Worth of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub enum CheckState {
-    Works,
-    /// Works because the daemon adapts to the server.
-    Adapted,
-    /// Works, and the user should know the limit.
-    Limited,
-    /// The agent cannot work with it.
-    Broken,
-    /// Could not be found out.
-    Unknown,
-}
-
-/// Change of the request that a server needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum FormChange {
-    /// Each message with calls has its reasoning, an empty one where it is not known.
-    AlwaysReasoning,
-    /// No message has its reasoning.
-    NeverReasoning,
-    /// Members that the server sent do not go back.
-    NoUnknownMembers,
-    /// Gemini wants a signature with each call, also with those of other models.
-    SignedCalls,
-    NoStreamOptions,
-    /// The limit of the answer has the other one of its two names.
-    OtherLimitName,
-    /// The chat template demands alternating roles.
-    StrictTurns,
-    /// Thinking, effort and the limit of an answer are the server's defaults.
-    NoModelOptions,
+    pub part: UiMessage,
+    pub state: UiMessage,
+    pub finding: UiMessage,
 }

@@ -1,5 +1,5 @@
 //! Processes: commands that go on after the call that started them. They belong to a session and end
-//! with it at the latest. Since 1.4.
+//! with it at the latest.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

@@ -16,7 +16,7 @@ pub struct QueueAddParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<ReviewMode>,
-    /// Content sent with the text. Since 1.1.
+    /// Content sent with the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Attachment>>")]
     pub attachments: Vec<Attachment>,
@@ -74,7 +74,7 @@ pub struct FollowUp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<ReviewMode>,
-    /// Content sent with the text, without `text` and `data`. Since 1.1.
+    /// Content sent with the text, without `text` and `data`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Attachment>>")]
     pub attachments: Vec<Attachment>,

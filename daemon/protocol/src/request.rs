@@ -6,9 +6,9 @@ use ts_rs::TS;
 use crate::{
     Attachment, CheckModelParams, CheckModelResult, Empty, EndReason, MessageNotification,
     ModelsResult, PlanNotification, ProcessInfo, QueueNotification, Range, ReadOnlyProblem,
-    ReviewMode, ReviewNotification, ReviewProblem, ServerModelsParams, ServerModelsResult,
-    StatusNotification, SubagentNotification, ToolNotification, TurnAttachmentsParams,
-    TurnAttachmentsResult, TurnNotification, UsageNotification, UserText,
+    ReviewMode, ReviewNotification, ServerModelsParams, ServerModelsResult, StatusNotification,
+    SubagentNotification, ToolNotification, TurnAttachmentsParams, TurnAttachmentsResult,
+    TurnNotification, UiMessage, UsageNotification, UserText,
     method::{declare_client_notifications, declare_client_requests},
 };
 
@@ -28,11 +28,11 @@ pub struct RunTaskParams {
     #[ts(optional)]
     pub context: Option<TaskContext>,
     /// Plays the built-in demonstration instead of asking a model. It writes `cairn-demo.md`, so the
-    /// folder should not be the user's. Since 1.3.
+    /// folder should not be the user's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub demo: bool,
-    /// Content sent with the text. Since 1.1.
+    /// Content sent with the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Attachment>>")]
     pub attachments: Vec<Attachment>,
@@ -74,7 +74,7 @@ pub struct SteerParams {
     pub session_id: String,
     pub expected_turn_id: String,
     pub text: String,
-    /// Content sent with the text. Since 1.1.
+    /// Content sent with the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Attachment>>")]
     pub attachments: Vec<Attachment>,
@@ -122,7 +122,7 @@ pub enum ApprovalDecision {
     /// `allowOnce` for a question without rules.
     AllowAlways,
     /// Allows the commands that `pattern` of the question describes from now on, in the folder of its `rules`.
-    /// Counts as `allowOnce` for a question without a pattern. Since 1.4.
+    /// Counts as `allowOnce` for a question without a pattern.
     AllowPattern,
     Deny,
 }
@@ -133,7 +133,7 @@ pub enum Decision {
     Accept,
     /// Restores the former lines. Lines in which the user typed stay.
     Reject,
-    /// Restores the former lines only: what the user typed in the hunk goes with it. Since 1.1.
+    /// Restores the former lines only: what the user typed in the hunk goes with it.
     Drop,
 }
 
@@ -173,12 +173,8 @@ pub struct DecideResult {
     pub applied: u32,
     /// Number of hunks that had changed or no longer existed; they stayed as they were.
     pub stale: u32,
-    /// One line per hunk or file that could not be decided, with the reason, in English.
-    pub failed: Vec<String>,
-    /// Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[ts(optional, as = "Option<Vec<ReviewProblem>>")]
-    pub problems: Vec<ReviewProblem>,
+    /// One message for each hunk or file that could not be decided, with the reason.
+    pub failed: Vec<UiMessage>,
 }
 
 /// Takes back the last decision.
@@ -186,14 +182,10 @@ pub struct DecideResult {
 #[serde(rename_all = "camelCase")]
 pub struct UndoDecisionResult {
     pub undone: bool,
-    /// Reason why nothing, or not all, was undone, in English.
+    /// Reason why nothing, or not all, was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
-    pub message: Option<String>,
-    /// Code and arguments of `message`. Since 1.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub problem: Option<ReviewProblem>,
+    pub problem: Option<UiMessage>,
 }
 
 /// Checkpoints of this workspace: one for each turn that changed files.
@@ -234,12 +226,8 @@ pub struct RestoreCheckpointResult {
     /// Files in which others than the agent wrote since. Unless `overwrite` is set, no file was
     /// changed.
     pub conflicts: Vec<CheckpointConflict>,
-    /// One line per file that could not be restored, with the reason, in English.
-    pub failed: Vec<String>,
-    /// Codes and arguments of the lines of `failed`, in the same order. Since 1.1.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[ts(optional, as = "Option<Vec<ReviewProblem>>")]
-    pub problems: Vec<ReviewProblem>,
+    /// One message for each file that could not be restored, with the reason.
+    pub failed: Vec<UiMessage>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -286,11 +274,11 @@ pub struct SessionSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub task: Option<String>,
-    /// Name that the user gave it. Since 1.3.
+    /// Name that the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub name: Option<String>,
-    /// First words of its first message. Since 1.4.
+    /// First words of its first message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub title: Option<String>,
@@ -307,10 +295,10 @@ pub struct SessionSnapshot {
     pub queue: Option<QueueNotification>,
     /// Tool calls of the newest turn and of its subagents.
     pub tools: Vec<ToolNotification>,
-    /// Newest subagents of its turns, in the order of their start. Since 1.3.
+    /// Newest subagents of its turns, in the order of their start.
     #[serde(default)]
     pub subagents: Vec<SubagentNotification>,
-    /// Its processes. Since 1.4.
+    /// Its processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<ProcessInfo>>")]
     pub processes: Vec<ProcessInfo>,
@@ -336,17 +324,13 @@ pub struct SessionSnapshot {
 #[serde(rename_all = "camelCase")]
 pub struct ReadOnly {
     pub reason: ReadOnlyReason,
-    /// Sentence for the user, in English.
-    pub text: String,
-    /// Code and arguments of the text. Since 1.1.
     #[serde(flatten)]
-    pub problem: ReadOnlyProblem,
+    pub message: UiMessage,
 }
 
-impl ReadOnly {
-    /// Builds the reason from a problem, with its kind.
-    pub fn new(problem: ReadOnlyProblem, text: impl Into<String>) -> Self {
-        Self { reason: problem.kind(), text: text.into(), problem }
+impl From<&ReadOnlyProblem> for ReadOnly {
+    fn from(problem: &ReadOnlyProblem) -> Self {
+        Self { reason: problem.kind(), message: problem.message() }
     }
 }
 
@@ -419,7 +403,7 @@ impl std::fmt::Debug for CredentialsParams {
 }
 
 /// Requests the result of a tool call as the model got it: of a command the output, bounded only for
-/// the model. Since 1.3.
+/// the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOutputParams {

@@ -6,7 +6,7 @@ use ts_rs::TS;
 
 use crate::{EndReason, PlanItem, Usage};
 
-/// Snapshot of a subagent without its calls, which are `agent/tool`. Since 1.3.
+/// Snapshot of a subagent without its calls, which are `agent/tool`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentNotification {
@@ -58,7 +58,7 @@ pub struct ParentCall {
 #[serde(rename_all = "camelCase")]
 pub struct SubagentOrigin {
     pub session_id: String,
-    /// Its call that made the edit. Since 1.4.
+    /// Its call that made the edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub call_id: Option<String>,

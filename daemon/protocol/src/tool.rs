@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ApprovalDecision, ParentCall, Range, ToolLabel};
+use crate::{ApprovalDecision, ParentCall, Range, UiMessage};
 
 /// Tool call of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -14,13 +14,9 @@ pub struct ToolNotification {
     pub rev: u32,
     pub call_id: String,
     pub name: String,
-    /// One line in English, such as `Read src/cart.mjs` or `Run npm test`.
-    pub title: String,
-    /// Code and arguments of the title; absent in calls of earlier versions, and until the arguments
-    /// of the call are read: then the title is the name of the tool. Since 1.3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub label: Option<Box<ToolLabel>>,
+    /// One line, such as `Read src/cart.mjs` or `Run npm test`. Code `named`: the name of the tool,
+    /// until the arguments of the call are read.
+    pub title: Box<UiMessage>,
     pub state: ToolState,
     /// Plan item in progress when the call was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,33 +36,33 @@ pub struct ToolNotification {
     #[ts(optional)]
     pub parent: Option<ParentCall>,
     /// Effect that the call is about to have, or had; absent for an unknown tool and in calls of
-    /// earlier versions. Since 1.2.
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub tool_kind: Option<ToolKind>,
-    /// File that the call is about, and the lines that it read. Since 1.2.
+    /// File that the call is about, and the lines that it read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub target: Option<ToolTarget>,
-    /// Numbers about what it did. Since 1.2.
+    /// Numbers about what it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub stats: Option<ToolStats>,
-    /// Time at which it began to run, in milliseconds since 1970. Since 1.2.
+    /// Time at which it began to run, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub started_at: Option<u64>,
-    /// Time at which it was over, likewise. Since 1.2.
+    /// Time at which it was over, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub ended_at: Option<u64>,
-    /// Decision that let it run, or not; absent for a call that needs none. Since 1.4.
+    /// Decision that let it run, or not; absent for a call that needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub decision: Option<Box<CallDecision>>,
 }
 
-/// Decision about a tool call. Since 1.4.
+/// Decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CallDecision {
@@ -81,7 +77,7 @@ pub struct CallDecision {
     pub at: u64,
 }
 
-/// Origin of a decision about a tool call. Since 1.4.
+/// Origin of a decision about a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum DecidedBy {
@@ -177,7 +173,7 @@ impl ToolState {
 }
 
 /// Output of a running command, as text without control characters. Sent only to a client that
-/// asked for it with `experimental.cairn.output` at `initialize`. Since 1.2.
+/// asked for it with `experimental.cairn.output` at `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputNotification {

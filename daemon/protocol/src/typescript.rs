@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::{
-    ApprovalQuestion, ApprovalReason, EditProblem, ErrorData, ModelFinding, PROTOCOL_MINOR,
-    PROTOCOL_VERSION, ReadOnlyProblem, RequestMethod, RequestProblem, RetryReason, ReviewProblem,
-    SandboxState, StatusProblem, ToolLabel, TurnNotice, TurnProblem, context, editor, library,
-    notify, process, queue, request, rules,
+    ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION, RequestMethod, context, editor, library, notify,
+    process, queue, request, rules,
 };
 
 /// Renders `vscode-extension/src/protocol.ts`.
@@ -25,20 +23,6 @@ pub fn render() -> String {
     let mut types = Types::default();
     // `data` of errors, which no method names.
     types.add::<ErrorData>();
-    // Flattened into the messages that carry them; the client has a text for each of their codes.
-    types.add::<RequestProblem>();
-    types.add::<TurnProblem>();
-    types.add::<StatusProblem>();
-    types.add::<TurnNotice>();
-    types.add::<ReviewProblem>();
-    types.add::<EditProblem>();
-    types.add::<ReadOnlyProblem>();
-    types.add::<SandboxState>();
-    types.add::<ApprovalQuestion>();
-    types.add::<ApprovalReason>();
-    types.add::<ToolLabel>();
-    types.add::<RetryReason>();
-    types.add::<ModelFinding>();
     let client_requests = [
         request::REQUESTS.typescript,
         queue::REQUESTS.typescript,

@@ -19,7 +19,6 @@ use crate::{
 
 mod codes;
 pub mod definitions;
-pub(crate) mod english;
 mod programs;
 mod rule_folder;
 
@@ -187,7 +186,7 @@ pub fn question(
         | Access::Move { .. }
         | Access::Plan
         | Access::Subagent
-        | Access::Process => (english::files(&asked), Vec::new()),
+        | Access::Process => (String::new(), Vec::new()),
     };
     Question { asked, kind, command, cwd, reasons, rules: Vec::new(), needs }
 }
@@ -288,7 +287,9 @@ mod tests {
         let asked =
             |access: &Access, mode| match gated(access, mode, &CommandRules::default(), &workspace)
             {
-                Gate::Ask(question) => format!("{} in {}", question.command, question.cwd),
+                Gate::Ask(question) => {
+                    format!("{} in {}", question.asked.files().unwrap().english(), question.cwd)
+                }
                 Gate::Open(_) => "open".to_owned(),
                 Gate::Closed(_) => "closed".to_owned(),
             };
@@ -321,7 +322,7 @@ mod tests {
             question(&access, rules, Vec::new(), &workspace)
         };
         let boxed = CommandRules::default();
-        let title = |question: Question| english::title(&question.asked);
+        let title = |question: Question| question.asked.english();
         assert_eq!(title(asked(&boxed, false, false)), "Run a command");
         assert_eq!(title(asked(&boxed, true, false)), "Run a command with network access");
         assert_eq!(asked(&boxed, true, true).needs, [Need::Network, Need::Git]);

@@ -14,7 +14,7 @@ use cairn_core::{
     },
     policy::command::CommandRules,
 };
-use cairn_protocol::{ReviewMode, settings};
+use cairn_protocol::{ReviewMode, StatusProblem, settings};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -102,7 +102,6 @@ impl Default for Settings {
 mod fault;
 mod lists;
 
-pub use fault::SettingFault;
 use fault::type_of;
 pub use settings::SECTION;
 
@@ -117,7 +116,7 @@ pub fn is_setting(key: &str, value: &Value) -> bool {
 
 /// Reads the `cairn` section. Nested objects and dotted keys are equivalent. Returns the settings,
 /// and a fault for each key that was ignored or has a new name.
-pub fn read(section: &Value) -> (Settings, Vec<SettingFault>) {
+pub fn read(section: &Value) -> (Settings, Vec<StatusProblem>) {
     let mut reader = SettingsReader {
         settings: Settings::default(),
         faults: Vec::new(),
@@ -162,7 +161,7 @@ fn flatten<'a>(prefix: &str, map: &'a Map<String, Value>, values: &mut Vec<(Stri
 
 struct SettingsReader {
     settings: Settings,
-    faults: Vec<SettingFault>,
+    faults: Vec<StatusProblem>,
     reminder_policy: Option<String>,
     reminder_rounds: Option<u32>,
     commands: CommandRules,
@@ -175,7 +174,7 @@ impl SettingsReader {
     /// Reports once that a setting has a new name. The value counts under the new one.
     fn renamed(&mut self, setting: &settings::Setting) {
         let (old, new) = (setting.key, setting.renamed_to.unwrap_or_default());
-        let notice = SettingFault::renamed(old, new);
+        let notice = fault::renamed(old, new);
         if !self.faults.contains(&notice) {
             self.faults.push(notice);
         }
@@ -184,7 +183,7 @@ impl SettingsReader {
     fn key(&mut self, path: &str, value: &Value) {
         let known = path == "trace.server" || settings::keys().any(|key| key == path);
         match path {
-            _ if !known => self.faults.push(SettingFault::unknown(path)),
+            _ if !known => self.faults.push(fault::unknown(path)),
             "model.provider" => {
                 let choice = self.one_of(path, value);
                 self.settings.model.provider =
@@ -299,7 +298,7 @@ impl SettingsReader {
         }
     }
 
-    fn finish(mut self) -> (Settings, Vec<SettingFault>) {
+    fn finish(mut self) -> (Settings, Vec<StatusProblem>) {
         let policy = self.reminder_policy.as_deref().unwrap_or("reset");
         if let Some(nag) = NagPolicy::from_setting(policy, self.reminder_rounds) {
             self.settings.reminders.nag = nag;
@@ -361,7 +360,7 @@ impl SettingsReader {
         match value.as_str() {
             Some(name) if names.contains(&name) => Some(name),
             Some(name) => {
-                self.faults.push(SettingFault::not_a_choice(path, name, &names));
+                self.faults.push(fault::not_a_choice(path, name, &names));
                 None
             }
             None => {
@@ -383,18 +382,18 @@ impl SettingsReader {
     }
 
     fn wrong(&mut self, path: &str, expected: &str, value: &Value) {
-        self.faults.push(SettingFault::wrong_type(path, expected, value));
+        self.faults.push(fault::wrong_type(path, expected, value));
     }
 
     fn invalid(&mut self, path: &str, reason: impl std::fmt::Display) {
-        self.faults.push(SettingFault::invalid(path, reason));
+        self.faults.push(fault::invalid(path, reason));
     }
 }
 
-fn set(target: &mut bool, faults: &mut Vec<SettingFault>, path: &str, value: &Value) {
+fn set(target: &mut bool, faults: &mut Vec<StatusProblem>, path: &str, value: &Value) {
     match value.as_bool() {
         Some(on) => *target = on,
-        None => faults.push(SettingFault::wrong_type(path, "true or false", value)),
+        None => faults.push(fault::wrong_type(path, "true or false", value)),
     }
 }
 

@@ -10,8 +10,8 @@ use cairn_core::{
     text::{Position, Units},
 };
 use cairn_protocol::{
-    ApproveParams, ClientRequest, CredentialsParams, Empty, ErrorData, RequestProblem,
-    ReviewNotification, RunTask, RunTaskParams, RunTaskResult, UserText,
+    ApproveParams, ClientRequest, CredentialsParams, Empty, RequestProblem, ReviewNotification,
+    RunTask, RunTaskParams, RunTaskResult, UserText,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -214,20 +214,12 @@ impl LazyJson {
     }
 }
 
-/// Refused request: the failure and the next step.
+/// Refused request. Boxed, so that a result with this error stays small.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestError {
-    pub message: String,
-    /// Boxed, so that a result with this error stays small.
-    pub data: Box<ErrorData>,
-}
+pub struct RequestError(pub Box<RequestProblem>);
 
-impl RequestError {
-    pub fn new(
-        refusal: RequestProblem,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
-        Self { message: message.into(), data: Box::new(ErrorData::new(refusal, hint)) }
+impl From<RequestProblem> for RequestError {
+    fn from(problem: RequestProblem) -> Self {
+        Self(Box::new(problem))
     }
 }

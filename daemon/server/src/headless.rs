@@ -67,7 +67,7 @@ impl Failure {
 
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
-        Self::engine(format!("{}. {}", error.message, error.data.hint))
+        Self::engine(error.0.english())
     }
 }
 
@@ -244,10 +244,7 @@ struct Engine {
 
 impl Engine {
     async fn ask<M: ClientRequest>(&self, params: M::Params) -> Result<M::Result, RequestError> {
-        let stopped = || {
-            let hint = "Start the run again; --continue takes up its session.";
-            RequestError::new(RequestProblem::RequestDropped, "The engine stopped", hint)
-        };
+        let stopped = || RequestError::from(RequestProblem::RequestDropped);
         let (responder, answer) = Responder::new();
         self.client.send(ClientEvent::Request(Request::new::<M>(params, responder))).ok();
         let result = answer.await.map_err(|_| stopped())??;
@@ -275,7 +272,7 @@ impl Engine {
             Ok(OpenSessionResult::Opened { .. } | OpenSessionResult::Earlier { .. }) => {
                 Ok(Some(id))
             }
-            Err(error) if error.data.refusal == RequestProblem::SessionNotFound => {
+            Err(error) if *error.0 == RequestProblem::SessionNotFound => {
                 Err(Failure::usage(format!(
                     "there is no session {id} in this folder; --workspace names the folder it belongs to"
                 )))
@@ -296,16 +293,15 @@ impl Engine {
         let model = self.ask::<State>(Empty {}).await?.status.model.name;
         terminal.report().begins(RunStart { workspace: folder.to_owned(), model });
         loop {
-            let started =
-                self.ask::<RunTask>(params).await.map_err(|error| match &error.data.refusal {
-                    RequestProblem::NoUsableModel {
-                        reason: TurnProblem::NoModelConfigured { .. },
-                    } => no_model(config_dir),
-                    RequestProblem::NoUsableModel { .. } => {
-                        Failure { exit_code: USAGE, ..error.into() }
-                    }
-                    _ => error.into(),
-                })?;
+            let started = self.ask::<RunTask>(params).await.map_err(|error| match &*error.0 {
+                RequestProblem::NoUsableModel { reason: TurnProblem::NoModelConfigured { .. } } => {
+                    no_model(config_dir)
+                }
+                RequestProblem::NoUsableModel { .. } => {
+                    Failure { exit_code: USAGE, ..error.into() }
+                }
+                _ => error.into(),
+            })?;
             let mut end = self.turn(&started).await?;
             end.spent = spent.map_or(end.spent, |before| before.and(end.spent));
             spent = Some(end.spent);

@@ -57,8 +57,8 @@ pub(crate) async fn run(
     for hook in context.hooks.at(event, tool) {
         let said = context.ask(hook, &input).await;
         if let Some(text) = said.shown {
-            let notice = TurnNotice::HookOutput { text: text.clone() };
-            context.notices.tell(&context.session, &context.turn, notice, text);
+            let notice = TurnNotice::HookOutput { text };
+            context.notices.tell(&context.session, &context.turn, notice);
         }
         verdict.messages.extend(said.message);
         match said.decision {

@@ -170,7 +170,7 @@ pub trait Notices: fmt::Debug + Send + Sync + 'static {
     fn output(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, seq: u32, text: String);
 
     /// Shows a notice to the user in the turn. `text` is its English text.
-    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice, text: String);
+    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice);
 
     /// Asks the user. The sender is dropped without an answer when the turn ends. A session
     /// approval is keyed by `access`, and holds while the files behind the command are unchanged.

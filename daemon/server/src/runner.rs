@@ -26,7 +26,7 @@ use crate::{
     ports::{Notices, Saw, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
-    tools::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label},
+    tools::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 mod consent;
@@ -214,7 +214,7 @@ async fn run(
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
     let (access, label) = (parsed.access(), parsed.label());
-    let title = label::english(&label);
+    let title = label.english();
     progress.update(ToolUpdate {
         label: Some(label),
         uri: approval::uri(&access),

@@ -234,8 +234,8 @@ impl Sessions {
             }
             SessionEvent::StreamDue(session) => self.write_stream(&session),
             SessionEvent::Processes(sessions) => self.publish_processes(sessions),
-            SessionEvent::Tell { session, turn, notice, text } => {
-                self.turn_notice(&session, &turn, notice, text)
+            SessionEvent::Tell { session, turn, notice } => {
+                self.turn_notice(&session, &turn, notice)
             }
             SessionEvent::Found(found) => self.found(*found, reviews),
             SessionEvent::InstructionsLoaded(instructed) => self.instructed(*instructed, reviews),
@@ -284,8 +284,7 @@ impl Sessions {
                     self.publish_plan(&before.session, &turn, Vec::new());
                     self.tell_model(&before.session, &before.text);
                     let notice = TurnNotice::TurnsRestored { turn: before.turn.into(), files };
-                    let text = format!("Restored to before that task. Files: {files}.");
-                    self.turn_notice(&before.session, &turn, notice, text);
+                    self.turn_notice(&before.session, &turn, notice);
                 }
                 reply.send(Ok(result));
             }
@@ -294,8 +293,7 @@ impl Sessions {
                     let Some(session) = self.entries.get(&id) else { continue };
                     let (newest, notice) =
                         (session.newest_turn(), TurnNotice::TurnsRedone { turn: turn.into() });
-                    let text = "The restored files are again as the agent left them.".to_owned();
-                    self.turn_notice(&id, &newest, notice, text);
+                    self.turn_notice(&id, &newest, notice);
                 }
             }
         }
@@ -339,9 +337,9 @@ impl Notices for Mailbox<SessionEvent> {
         self.send(SessionEvent::Output(piece));
     }
 
-    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice, text: String) {
+    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice) {
         let (session, turn) = (session.to_owned(), turn.to_owned());
-        self.send(SessionEvent::Tell { session, turn, notice, text });
+        self.send(SessionEvent::Tell { session, turn, notice });
     }
 
     fn ask(

@@ -67,11 +67,15 @@ async fn check_model(forced: OpenAi) -> anyhow::Result<()> {
     let window = check::window(&choice, &ContextSettings::default());
     let rows = check::check(&choice, window, |_| {}).await;
     for row in &rows {
-        println!("check, {:?}: {:?}, {}", row.part, row.state, row.text);
+        let [part, state, finding] = [&row.part, &row.state, &row.finding].map(|it| it.english());
+        println!("check, {part}: {state}, {finding}");
     }
-    let works = |part| rows.iter().any(|row| row.part == part && row.state == CheckState::Works);
-    use CheckedPart::{Answer, History, RequestForm, TokenCounts, ToolCall};
-    for part in [Answer, ToolCall, History, TokenCounts, RequestForm] {
+    let works = |part: CheckedPart| {
+        rows.iter()
+            .any(|row| row.part == part.message() && row.state == CheckState::Works.message())
+    };
+    use CheckedPart::{PartAnswer, PartHistory, PartRequestForm, PartTokenCounts, PartToolCall};
+    for part in [PartAnswer, PartToolCall, PartHistory, PartTokenCounts, PartRequestForm] {
         ensure!(works(part), "{part:?} does not work");
     }
     Ok(())

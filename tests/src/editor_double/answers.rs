@@ -4,8 +4,8 @@ use std::sync::{MutexGuard, PoisonError};
 
 use cairn_protocol::{
     ApplyEdit, ApplyEditParams, ApprovalDecision, Approve, ApproveParams, ApproveResult, Ask,
-    AskParams, AskResult, FileChange, Notice, Position, Range, RefusedEdit, RequestMethod, Save,
-    SaveParams, TextEdit, TurnPhase,
+    AskParams, AskResult, FileChange, ModelCheckNotification, ModelFinding, Notice, Position,
+    Range, RefusedEdit, RequestMethod, Save, SaveParams, TextEdit, TurnPhase,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -170,9 +170,14 @@ fn stream(notice: &Notice) -> (String, u32) {
         Notice::Queue(it) => (format!("queue {}", it.session_id), it.rev),
         Notice::Processes(it) => (format!("processes {}", it.session_id), it.rev),
         Notice::Status(it) => ("status".to_owned(), it.rev),
-        // Each notification has more rows than the one before.
-        Notice::ModelCheck(it) => (format!("check {}", it.check_id), it.rows.len() as u32),
+        // Each notification has more findings than the one before.
+        Notice::ModelCheck(it) => (format!("check {}", it.check_id), findings(it)),
     }
+}
+
+fn findings(check: &ModelCheckNotification) -> u32 {
+    let open = ModelFinding::NotChecked.message();
+    check.rows.iter().filter(|row| row.finding != open).count() as u32
 }
 
 pub(super) fn respond(client: &LspClient, id: &Value, result: &impl Serialize) {

@@ -161,6 +161,6 @@ fn size_of(event: &ModelEvent) -> usize {
         ModelEvent::TextWasThinking => 0,
         ModelEvent::CallStarted { id, name } => id.len() + name.len(),
         ModelEvent::Finished(reply) => format!("{:?}", reply.message).len() / 2,
-        ModelEvent::Failed(failure) => failure.message.len() + failure.advice.to_string().len(),
+        ModelEvent::Failed(failure) => failure.message.len(),
     }
 }

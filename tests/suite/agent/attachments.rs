@@ -255,7 +255,7 @@ async fn a_server_that_refuses_images_gets_the_task_without_them_also_after_a_re
         let turn = run(&test, "Look", vec![image(PIXEL)]).await.unwrap();
         assert_eq!(test.editor.turn_end(&turn.turn_id).await.reason, EndReason::Completed);
         let told = test.editor.notices().into_iter().filter(|notice| match notice {
-            Notice::Message(message) => message.notice == Some(TurnNotice::ImagesLeftOut),
+            Notice::Message(message) => message.notice == Some(TurnNotice::ImagesLeftOut.message()),
             _ => false,
         });
         assert_eq!(told.count(), 1);

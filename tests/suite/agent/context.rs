@@ -246,7 +246,7 @@ async fn a_request_too_long_after_compaction_ends_the_turn() {
     }
     let end = test.editor.run("Do it").await;
     assert_eq!(end.reason, EndReason::Failed);
-    assert!(end.summary.contains("also after it was compacted"), "{}", end.summary);
+    assert!(end.summary.contains("even after it was compacted"), "{}", end.summary);
     let requests = test.finish().await;
     assert_eq!(requests.len(), 4);
     // Without a summary the newest steps are kept.

@@ -110,7 +110,7 @@ fn table(wire: Wire) -> Vec<Fault> {
         row("401", vec![status(401)], 0, Failed, "API key"),
         row("403", vec![status(403)], 0, Failed, "API key"),
         row("404", vec![status(404)], 0, Failed, "cairn.model.name"),
-        row("a redirect", vec![status(307)], 0, Failed, "redirects are not followed"),
+        row("a redirect", vec![status(307)], 0, Failed, "Redirects are not followed"),
         row("a cut", vec![cut(wire), good()], 1, Completed, "Done."),
         row("four cuts", (0..4).map(|_| cut(wire)).collect(), 3, Failed, "broke in the middle"),
         row(
@@ -238,7 +238,8 @@ fn code(name: &str) -> Option<&'static str> {
         "a server that says that it is over" | "400" => "model_rejected",
         "401" | "403" => "key_rejected",
         "404" => "model_not_found",
-        "a redirect" | "HTML, twice" => "model_address",
+        "a redirect" => "model_redirected",
+        "HTML, twice" => "model_address",
         "nothing, twice" => "answer_invalid",
         "four cuts" => "answer_cut",
         "a refusal with a call" => "model_refused",
@@ -377,7 +378,7 @@ async fn a_silent_model_server_times_out_after_five_minutes() {
         test.model.push(Response::reply(say("Never.")).silent());
         pass(Duration::from_secs(2)).await;
         let (attempt, reason) = test.editor.wait_for("a retry", retrying).await;
-        assert_eq!((attempt, reason.contains("nothing for 300 seconds")), (2, true), "{reason}");
+        assert_eq!((attempt, reason.contains("did not answer in time")), (2, true), "{reason}");
         test.model.wait_for_hang_ups(1).await;
         test.model.wait_for_requests(2).await;
         // The request is there, and so is the wait for its answer.
@@ -564,12 +565,13 @@ async fn a_rejected_key_is_named_by_code_provider_and_action() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.model.push(status(401));
     let end = test.editor.run("Do it").await;
-    assert!(end.summary.ends_with("Check the API key."), "{}", end.summary);
+    assert!(end.summary.starts_with("Anthropic rejected the API key: "), "{}", end.summary);
     let mut told = problem(&test.editor.notices()).unwrap();
     let reason = told["args"]["reason"].take();
     assert!(reason.as_str().unwrap().contains("401"), "{reason}");
     let expected = json!({
-        "code": "key_rejected", "args": { "provider": "anthropic", "reason": null },
+        "code": "key_rejected", "template": "{name} rejected the API key: {reason}.",
+        "args": { "provider": "anthropic", "name": "Anthropic", "reason": null },
         "action": "set_api_key",
     });
     assert_eq!(told, expected);

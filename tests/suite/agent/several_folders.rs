@@ -48,7 +48,7 @@ async fn what_a_tool_prints_can_be_given_back() {
     assert!(system.contains("- api: ") && system.contains("- web: "), "{system}");
     let shown = window.notices().into_iter().find_map(|notice| match notice {
         Notice::Tool(tool) if tool.call_id == "c8" && tool.state == ToolState::Done => {
-            Some(tool.title)
+            Some(tool.title.english())
         }
         _ => None,
     });

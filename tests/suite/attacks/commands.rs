@@ -313,7 +313,7 @@ async fn an_approval_of_a_file_does_not_approve_a_command_with_the_same_text() {
     .await;
     let asked = test.editor.asked();
     assert_eq!(asked.len(), 2);
-    assert_eq!(asked[0].command, asked[1].command);
+    assert_eq!(asked[0].subject(), asked[1].command);
     test.finish().await;
 }
 
@@ -435,7 +435,7 @@ async fn each_command_of_the_table_asks_or_runs_as_stated() {
     // A command that another program would shadow gets no rule.
     let shadowed = asked.iter().find(|question| question.command == "head a").unwrap();
     assert_eq!(shadowed.rules, [""; 0]);
-    assert!(shadowed.reason.contains("a program of the workspace"), "{}", shadowed.reason);
+    assert!(shadowed.reason().contains("a program of the workspace"), "{}", shadowed.reason());
     assert!(made(&root, "made") && !made(&root, "shadowed") && !made(&root, "x"));
     editor.finish();
 }

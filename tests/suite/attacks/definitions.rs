@@ -49,7 +49,7 @@ async fn control_files_are_not_changed_without_approval() {
     test.told(calls).await;
     let asked = test.editor.asked();
     for (path, expected) in table {
-        let was_asked = asked.iter().any(|question| question.command == format!("Change {path}"));
+        let was_asked = asked.iter().any(|question| question.subject() == format!("Change {path}"));
         assert_eq!(was_asked, expected, "{path}");
         assert_eq!(test.has(path), !expected, "{path}");
     }
@@ -107,7 +107,7 @@ async fn an_allowed_command_asks_again_after_its_definition_changed() {
         let asked = test.editor.asked().split_off(before);
         assert_eq!(asked.len(), 1, "{script}");
         let expected = format!("`{file}` changed since you always allowed `{script}`.");
-        assert!(asked[0].reason.starts_with(&expected), "{}", asked[0].reason);
+        assert!(asked[0].reason().starts_with(&expected), "{}", asked[0].reason());
     }
     // The agent's edit in the editor counts before it is saved, and other members do not.
     test.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
@@ -293,7 +293,7 @@ async fn asked_again_after_a_change(decision: ApprovalDecision) {
             if let (Some(question), Some(named)) = (asked.first(), named) {
                 assert_eq!(question.changed.as_deref(), Some(*named), "{script}");
                 let expected = format!("`{named}` changed since you ");
-                assert!(question.reason.starts_with(&expected), "{}", question.reason);
+                assert!(question.reason().starts_with(&expected), "{}", question.reason());
             }
         }
     }

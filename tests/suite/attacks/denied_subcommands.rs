@@ -84,7 +84,11 @@ async fn a_denied_subcommand_is_denied_in_every_spelling() {
         };
         assert_eq!(verdict, *expected, "{script}: {told}");
         if let Some(question) = question {
-            assert!(question.reason.contains("cairn.shell.deny"), "{script}: {}", question.reason);
+            assert!(
+                question.reason().contains("cairn.shell.deny"),
+                "{script}: {}",
+                question.reason()
+            );
             assert!(question.rules.is_empty(), "{script}: {:?}", question.rules);
         }
     }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use cairn_protocol::{
-    Answer, AnswerParams, ApprovalDecision, Decide, DecideParams, Decision, PreviewTexts, Scope,
-    ToolState,
+    Answer, AnswerParams, ApprovalDecision, ApproveParams, Decide, DecideParams, Decision,
+    PreviewTexts, Scope, ToolState,
 };
 use cairn_tests::{
     editor_double::{Approval, range},
@@ -354,7 +354,7 @@ async fn secret_files_are_read_only_after_approval() {
         say("Done."),
     ])
     .await;
-    let asked: Vec<String> = test.editor.asked().into_iter().map(|it| it.command).collect();
+    let asked: Vec<String> = test.editor.asked().iter().map(ApproveParams::subject).collect();
     assert_eq!(asked, ["Read .env", "Read .env"]);
     let requests = test.finish().await;
     assert_eq!(result(&requests[1], "c1"), "1\tKEY=1");

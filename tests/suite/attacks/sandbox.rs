@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use cairn_protocol::PROTOCOL_VERSION;
+use cairn_protocol::{PROTOCOL_VERSION, UiMessage};
 use cairn_tests::{
     editor_double,
     lsp_client::{self, Daemon, binary},
@@ -123,7 +123,7 @@ impl SandboxTest {
         // A machine may forbid namespaces. CI, where they must work, sets the variable.
         assert!(std::env::var_os("CAIRN_NEEDS_SANDBOX").is_none(), "no sandbox by {way}: {status}");
         // Not captured by the harness, so it is printed although the test passes.
-        let why = &status["sandbox"]["text"];
+        let why = english(&status["sandbox"]);
         let line = format!("SKIPPED, 1 way of {}: no sandbox by {way} here: {why}\n", WAYS.len());
         std::io::stderr().write_all(line.as_bytes()).unwrap();
         None
@@ -401,4 +401,9 @@ async fn run_alone(
     let output = output.await.expect("it ends").unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+}
+
+/// English text of a message that was sent.
+fn english(message: &Value) -> String {
+    serde_json::from_value::<UiMessage>(message.clone()).unwrap().english()
 }

@@ -104,9 +104,10 @@ async fn settings_decide_which_commands_are_allowed_and_denied() {
     let test =
         TestDaemon::with(Wire::Anthropic, &[("a", "one\n")], json!({ "shell": shell })).await;
     let status = test.editor.request::<State>(Default::default()).await.unwrap().status;
-    let banners: Vec<_> = status.banners.into_iter().map(|banner| banner.text).collect();
+    let banners: Vec<_> =
+        status.banners.into_iter().map(|banner| banner.message.english()).collect();
     assert!(
-        banners.iter().any(|text| text.contains("cairn.shell.deny: `a; b` is not")),
+        banners.iter().any(|text| text.contains("cairn.shell.deny is not used: `a; b` is not")),
         "{banners:?}"
     );
     test.editor.will_answer(answer(ApprovalDecision::Deny, None));
@@ -119,7 +120,7 @@ async fn settings_decide_which_commands_are_allowed_and_denied() {
     .await;
     let asked = test.editor.asked();
     assert_eq!(asked.len(), 1);
-    assert_eq!(asked[0].reason, "`touch other` may do more than read files of the workspace.");
+    assert_eq!(asked[0].reason(), "`touch other` may do more than read files of the workspace.");
     let declined = |notice: &Notice| matches!(notice, Notice::Tool(tool) if tool.call_id == "c2" && tool.state == ToolState::Declined);
     assert!(test.editor.notices().iter().any(declined));
     assert!(

@@ -232,8 +232,8 @@ async fn the_exit_code_gives_the_end_of_the_run() {
         1,
         expect![[r#"
 
-        The key is wrong. Check the API key.
-    "#]],
+            replay rejected the API key: The key is wrong.
+        "#]],
     )
     .await;
     // Without --yes and without a terminal nothing runs; the agent goes on without it.
@@ -294,7 +294,7 @@ async fn help_and_version_print_and_wrong_usage_fails() {
     }
     let (code, out, err) = ask(&["--version"]).await;
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    assert_eq!(out, "cairn 0.1.0 (protocol 1.4)\n");
+    assert_eq!(out, "cairn 0.1.0 (protocol 2.0)\n");
     let (code, out, err) = ask(&["run"]).await;
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(err.contains("TASK") && err.contains("--help"), "{err}");

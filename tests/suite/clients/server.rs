@@ -14,10 +14,10 @@ use cairn::{
     workspace::Workspace,
 };
 use cairn_protocol::{
-    ApplyEditParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, Connection,
-    Empty, FileChange, MessageNotification, MessageRole, ModelInfo, Notice, PROTOCOL_MINOR,
-    PROTOCOL_VERSION, RefusedEdit, RequestProblem, RunTaskResult, SaveParams, StatusNotification,
-    TextEdit,
+    ApplyEditParams, ApplyEditResult, ApprovalDecision, ApprovalQuestion, ApprovalReason,
+    ApproveParams, ApproveResult, Connection, Empty, FileChange, MessageNotification, MessageRole,
+    ModelInfo, Notice, PROTOCOL_MINOR, PROTOCOL_VERSION, RefusedEdit, RequestProblem,
+    RunTaskResult, SaveParams, SessionScope, StatusNotification, TextEdit,
 };
 use cairn_tests::{
     editor_double::{self, ApplyFault, Approval, EditorDouble, range},
@@ -137,13 +137,12 @@ fn approve() -> ApproveParams {
         session_id: "s1".into(),
         turn_id: "t1".into(),
         call_id: "c1".into(),
-        title: "Run a command".into(),
-        question: None,
+        title: ApprovalQuestion::RunCommand { needs: Vec::new() }.message(),
         kind: None,
         command: "npm test".into(),
         cwd: "/w".into(),
-        reason: "It is not on the list.".into(),
-        reasons: Vec::new(),
+        files: None,
+        reasons: vec![ApprovalReason::HookAsks.message()],
         rules: Vec::new(),
         pattern: None,
         rules_folder: None,
@@ -151,8 +150,7 @@ fn approve() -> ApproveParams {
         risks: vec![],
         subagent: None,
         preview: None,
-        for_session: String::new(),
-        session_scope: None,
+        for_session: SessionScope::SameCommand.message(),
         quarantined: false,
         changed: None,
     }

@@ -244,7 +244,7 @@ async fn server_capabilities_follow_the_client_capabilities() {
     )
     .await;
     // It has its own.
-    let ours = json!({ "experimental": { "cairn": { "protocolVersion": 1 } } });
+    let ours = json!({ "experimental": { "cairn": { "protocolVersion": 2 } } });
     check(ours.clone(), expect!["[null,null,null]"]).await;
     let (plain, _) = StandardClient::open(ours, json!([])).await;
     for method in ["textDocument/codeLens", "textDocument/codeAction", "workspace/executeCommand"] {
@@ -513,52 +513,56 @@ async fn wrong_arguments_of_commands_are_named() {
     check(
         "cairn.acceptHunk",
         json!([]),
-        expect!["cairn.acceptHunk: the argument is missing. It takes {uri, hunkId, rev?}"],
+        expect!["The Cairn daemon did not understand the arguments of cairn.acceptHunk: the argument is missing. Expected: {uri, hunkId, rev?}"],
     )
     .await;
     check(
         "cairn.acceptHunk",
         json!([{ "uri": uri }]),
-        expect!["cairn.acceptHunk: missing field `hunkId`. It takes {uri, hunkId, rev?}"],
+        expect!["The Cairn daemon did not understand the arguments of cairn.acceptHunk: missing field `hunkId`. Expected: {uri, hunkId, rev?}"],
     )
     .await;
     check(
         "cairn.rejectHunk",
         json!([{ "uri": "untitled:x", "hunkId": "1" }]),
-        expect![[r#"cairn.rejectHunk: `uri` is "untitled:x", which is no file. It takes {uri}"#]],
+        expect![[r#"The Cairn daemon did not understand the arguments of cairn.rejectHunk: `uri` is "untitled:x", which is no file. Expected: {uri}"#]],
     )
     .await;
     check(
         "cairn.rejectFile",
         json!([{ "uri": uri, "rev": "1" }]),
-        expect![[
-            r#"cairn.rejectFile: invalid type: string "1", expected u32. It takes {uri, rev?}"#
-        ]],
+        expect![[r#"The Cairn daemon did not understand the arguments of cairn.rejectFile: invalid type: string "1", expected u32. Expected: {uri, rev?}"#]],
     )
     .await;
     check(
         "cairn.acceptAll",
         json!([1, 2]),
-        expect!["cairn.acceptAll: 2 arguments are too many. It takes {rev?}"],
+        expect!["The Cairn daemon did not understand the arguments of cairn.acceptAll: 2 arguments are too many. Expected: {rev?}"],
     )
     .await;
     check(
         "cairn.runTask",
         json!([{ "task": "x" }]),
-        expect!["cairn.runTask: missing field `text`. It takes the text, or {text, sessionId?}"],
+        expect!["The Cairn daemon did not understand the arguments of cairn.runTask: missing field `text`. Expected: the text, or {text, sessionId?}"],
     )
     .await;
-    check("cairn.runTask", json!([7]), expect!["cairn.runTask: invalid type: integer `7`, expected struct RunTaskParams. It takes the text, or {text, sessionId?}"]).await;
-    check("cairn.runTask", json!([" "]), expect!["The task is empty"]).await;
+    check("cairn.runTask", json!([7]), expect!["The Cairn daemon did not understand the arguments of cairn.runTask: invalid type: integer `7`, expected struct RunTaskParams. Expected: the text, or {text, sessionId?}"]).await;
+    check(
+        "cairn.runTask",
+        json!([" "]),
+        expect!["The task is empty. Enter what the agent should do."],
+    )
+    .await;
     check(
         "cairn.cancel",
         json!([{ "turnId": "t" }]),
         expect![
-            "cairn.cancel: missing field `sessionId`. It takes {sessionId, turnId}, or nothing"
+            "The Cairn daemon did not understand the arguments of cairn.cancel: missing field `sessionId`. Expected: {sessionId, turnId}, or nothing"
         ],
     )
     .await;
-    check("cairn.publish", json!([]), expect!["`cairn.publish` is no command of Cairn's"]).await;
+    check("cairn.publish", json!([]), expect!["The Cairn daemon has no command cairn.publish."])
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -598,10 +602,10 @@ async fn notices_to_the_user_are_shown_once() {
     plain.command("cairn.runTask", json!(["Do it"])).await.unwrap();
     plain.shown("It is done.").await;
     plain.command("cairn.reply", json!(["More"])).await.unwrap();
-    plain.shown("No such key").await;
+    plain.shown("replay rejected the API key: No such key.").await;
     let settings = json!({ "settings": { "cairn": { "colour": "blue" } } });
     plain.client.notify("workspace/didChangeConfiguration", settings);
-    plain.shown("Setting ignored: cairn.colour").await;
+    plain.shown("There is no setting cairn.colour").await;
     let said: String = plain
         .client
         .unread()
@@ -609,8 +613,8 @@ async fn notices_to_the_user_are_shown_once() {
         .map(|message| format!("{} {}\n", message["method"], message["params"]))
         .collect();
     expect![[r#"
-        "window/showMessage" {"type":3,"message":"Answers are played from a script. To use a model, set an API key, export ANTHROPIC_API_KEY or OPENAI_API_KEY before the editor starts, or set cairn.model.baseUrl to a local server."}
-        "window/logMessage" {"type":2,"message":"Busy: asking again in 1 s"}
+        "window/showMessage" {"type":3,"message":"Answers come from a script. To use a model, set an API key, or the address of a local server in the settings."}
+        "window/logMessage" {"type":2,"message":"the model server limits the number of requests: asking again in 1 s"}
         "window/logMessage" {"type":3,"message":"It is done."}
     "#]].assert_eq(&said);
 }

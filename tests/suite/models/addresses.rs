@@ -30,7 +30,7 @@ async fn a_pasted_endpoint_is_the_server_for_tasks_and_lists() {
         test.model.push(Response::raw(200, "application/json", list));
         let params = ServerModelsParams { provider: "openai".into(), base_url: Some(base) };
         let told = test.editor.request::<ServerModels>(params).await.unwrap();
-        assert_eq!(told.models.len(), 1, "{end}: {}", told.reason);
+        assert_eq!(told.models.len(), 1, "{end}: {:?}", told.problem);
         let paths: Vec<_> = test.finish().await.iter().map(|it| it.path.clone()).collect();
         assert_eq!(paths, ["/v1/chat/completions", "/v1/models"], "{end}");
     }

@@ -1,8 +1,8 @@
 //! The check of a model, with servers that keep and break the rules.
 
 use cairn_protocol::{
-    CheckModel, CheckModelParams, CheckState, CheckedPart, EndReason, ModelCheckRow, Notice,
-    ServerModelsParams,
+    CheckModel, CheckModelParams, CheckState, CheckedPart, EndReason, ModelCheckRow, ModelFinding,
+    Notice, ServerModelsParams,
 };
 use cairn_tests::model_server::{Reply, Response, Wire};
 use serde_json::json;
@@ -28,13 +28,8 @@ async fn check(test: &TestDaemon) -> Vec<ModelCheckRow> {
     test.editor.request::<CheckModel>(params).await.unwrap().rows
 }
 
-/// States of the rows in the order of the table.
-fn states(rows: &[ModelCheckRow]) -> Vec<(CheckedPart, CheckState)> {
-    rows.iter().map(|row| (row.part, row.state)).collect()
-}
-
 fn found(rows: &[ModelCheckRow], part: CheckedPart) -> &ModelCheckRow {
-    rows.iter().find(|row| row.part == part).unwrap()
+    rows.iter().find(|row| row.part == part.message()).unwrap()
 }
 
 #[tokio::test]
@@ -44,11 +39,21 @@ async fn a_model_that_works_is_found_to_work_in_every_format() {
         good().into_iter().for_each(|response| test.model.push(response));
         let rows = check(&test).await;
         use CheckedPart::*;
-        for part in [Answer, ToolCall, ParallelCalls, History, TokenCounts, RequestForm] {
-            assert_eq!(found(&rows, part).state, CheckState::Works, "{wire:?}: {rows:?}");
+        for part in [
+            PartAnswer,
+            PartToolCall,
+            PartParallelCalls,
+            PartHistory,
+            PartTokenCounts,
+            PartRequestForm,
+        ] {
+            assert_eq!(found(&rows, part).state, CheckState::Works.message(), "{wire:?}: {rows:?}");
         }
         let reported = test.editor.notices().into_iter().filter_map(|notice| match notice {
-            Notice::ModelCheck(checked) if checked.check_id == "one" => Some(checked.rows.len()),
+            Notice::ModelCheck(checked) if checked.check_id == "one" => {
+                let open = ModelFinding::NotChecked.message();
+                Some(checked.rows.iter().filter(|row| row.finding != open).count())
+            }
             _ => None,
         });
         assert_eq!(reported.collect::<Vec<_>>(), [4, 5], "the findings come as they are made");
@@ -66,13 +71,9 @@ async fn a_form_that_the_server_wants_is_learned_and_used() {
         false => Response::error(400, "e", "Unrecognized request argument: stream_options"),
     });
     let rows = check(&test).await;
-    let form = found(&rows, CheckedPart::RequestForm);
-    assert_eq!(form.state, CheckState::Adapted, "{rows:?}");
-    let sent = serde_json::to_value(form).unwrap();
-    assert_eq!(
-        (&sent["code"], &sent["args"]["changes"]),
-        (&json!("other_form"), &json!(["no_stream_options"]))
-    );
+    let form = found(&rows, CheckedPart::PartRequestForm);
+    assert_eq!(form.state, CheckState::Adapted.message(), "{rows:?}");
+    assert_eq!(form.finding.english(), "the server needs other requests: no stream_options");
     assert_eq!(test.model.requests().len(), 4, "one refusal");
     let end = test.editor.run("Do it").await;
     assert_eq!((end.reason, test.model.requests().len()), (EndReason::Completed, 5));
@@ -91,35 +92,42 @@ async fn each_fault_of_a_server_has_its_row() {
         (
             "a call as text",
             [Response::reply(say(written)), good(1), good(2)],
-            ToolCall,
+            PartToolCall,
             CheckState::Broken,
             "call_as_text",
         ),
-        ("no call", [good(2), good(1), good(2)], ToolCall, CheckState::Broken, "no_call"),
+        ("no call", [good(2), good(1), good(2)], PartToolCall, CheckState::Broken, "no_call"),
         (
             "one call",
             [good(0), good(0), good(2)],
-            ParallelCalls,
+            PartParallelCalls,
             CheckState::Limited,
             "calls_one_by_one",
         ),
         (
             "a refused history",
             [good(0), good(1), refusal()],
-            History,
+            PartHistory,
             CheckState::Broken,
             "not_answered",
         ),
-        ("a cut answer", [cut(), good(1), good(2)], Answer, CheckState::Broken, "not_answered"),
-        ("a huge answer", [huge(), good(1), good(2)], Answer, CheckState::Broken, "not_answered"),
+        ("a cut answer", [cut(), good(1), good(2)], PartAnswer, CheckState::Broken, "not_answered"),
+        (
+            "a huge answer",
+            [huge(), good(1), good(2)],
+            PartAnswer,
+            CheckState::Broken,
+            "not_answered",
+        ),
     ];
     for (name, responses, part, state, code) in cases {
         let test = TestDaemon::open(Wire::OpenAi, &[]).await;
         responses.into_iter().for_each(|response| test.model.push(response));
         let rows = check(&test).await;
-        let row = serde_json::to_value(found(&rows, part)).unwrap();
-        assert_eq!((found(&rows, part).state, &row["code"]), (state, &json!(code)), "{name}");
-        let broken = states(&rows).iter().filter(|(_, state)| *state == CheckState::Broken).count();
+        let row = found(&rows, part);
+        assert_eq!((&row.state, &*row.finding.code), (&state.message(), code), "{name}");
+        let broken = CheckState::Broken.message();
+        let broken = rows.iter().filter(|row| row.state == broken).count();
         assert!(broken <= 1, "{name}: {rows:?}");
         assert_eq!(test.finish().await.len(), 3, "{name}: the check goes on");
     }
@@ -155,8 +163,8 @@ async fn a_server_that_cannot_be_used_is_not_asked() {
     ] {
         let params = CheckModelParams { check_id: "x".into(), server, name: Some("m".into()) };
         let rows = test.editor.request::<CheckModel>(params).await.unwrap().rows;
-        let row = serde_json::to_value(found(&rows, CheckedPart::Answer)).unwrap();
-        assert_eq!(row["args"]["reason"]["code"], code, "{row}");
+        let row = serde_json::to_value(found(&rows, CheckedPart::PartAnswer)).unwrap();
+        assert_eq!(row["finding"]["args"]["reason"]["code"], code, "{row}");
     }
     assert!(test.finish().await.is_empty());
 }

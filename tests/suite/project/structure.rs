@@ -13,7 +13,7 @@ use std::{
 /// Modules of the server from the bottom to the top, with all that each may import.
 const MODULES: &[(&str, &[&str])] = &[
     ("clock", &[]),
-    ("edit_problem", &[]),
+    ("shortened", &[]),
     ("hardening", &[]),
     ("images", &[]),
     ("secrets", &[]),
@@ -27,7 +27,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("cli", &["exec"]),
     ("telemetry", &["secrets"]),
     ("approval", &["docs", "exec", "workspace"]),
-    ("store", &["approval", "clock", "secrets"]),
+    ("store", &["approval", "clock", "secrets", "shortened"]),
     ("environment", &["exec", "store"]),
     ("model", &["environment", "secrets"]),
     ("config", &["exec", "model"]),
@@ -44,7 +44,6 @@ const MODULES: &[(&str, &[&str])] = &[
             "approval",
             "clock",
             "docs",
-            "edit_problem",
             "exec",
             "hooks",
             "images",
@@ -74,18 +73,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     (
         "review",
-        &[
-            "config",
-            "docs",
-            "edit_problem",
-            "event",
-            "exec",
-            "ports",
-            "secrets",
-            "services",
-            "store",
-            "workspace",
-        ],
+        &["config", "docs", "event", "exec", "ports", "secrets", "services", "store", "workspace"],
     ),
     (
         "session",
@@ -108,6 +96,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "runner",
             "secrets",
             "services",
+            "shortened",
             "store",
             "tools",
             "workspace",
@@ -131,7 +120,6 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "headless",
         &[
-            "approval",
             "cli",
             "config",
             "disk",

@@ -2,7 +2,7 @@
 
 use cairn_protocol::{
     Checkpoints, Decide, DecideParams, Decision, Panel, RestoreCheckpoint, RestoreCheckpointParams,
-    RestoreCheckpointResult, Scope, State, TranscriptEntry, TurnNotice, UndoDecision,
+    RestoreCheckpointResult, Scope, State, TranscriptEntry, UiArgument, UndoDecision,
 };
 use cairn_tests::{editor_double::range, model_server::Wire};
 use serde_json::json;
@@ -91,9 +91,15 @@ async fn notices(test: &TestDaemon, turns: &[String; 2]) -> Vec<String> {
     let name = |turn: String| turns.iter().position(|known| *known == turn).unwrap() + 1;
     told.map(|(notice, at)| {
         assert!(at > 1_700_000_000_000, "{at}");
-        match notice {
-            TurnNotice::TurnsRestored { turn, files } => format!("-{} {files}", name(turn)),
-            TurnNotice::TurnsRedone { turn } => format!("+{}", name(turn)),
+        let text = |name: &str| match &notice.args[name] {
+            UiArgument::Text(text) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        match (notice.code.as_str(), notice.args.get("files")) {
+            ("turns_restored", Some(UiArgument::Number(files))) => {
+                format!("-{} {files}", name(text("turn")))
+            }
+            ("turns_redone", None) => format!("+{}", name(text("turn"))),
             other => panic!("{other:?}"),
         }
     })
@@ -160,7 +166,7 @@ async fn a_restore_is_refused_during_a_turn_and_for_an_unknown_turn() {
     let (test, _) = two_turns().await;
     let unknown = json!({ "turnId": "none" });
     let error = test.editor.client.request("agent/checkpoints/restore", unknown).await.unwrap_err();
-    assert!(error["message"].as_str().unwrap().contains("no such checkpoint"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("checkpoint no longer exists"), "{error}");
     test.finish().await;
 }
 

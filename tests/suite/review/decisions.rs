@@ -276,7 +276,7 @@ async fn undo_of_an_accept_and_of_a_reject() {
     assert_eq!(it.pending().await, [pair("one", "1"), pair("five", "5")]);
     assert_eq!(it.baseline().await.as_deref(), Some(BEFORE));
     let nothing = it.undo().await;
-    assert!(!nothing.undone && nothing.message.is_some());
+    assert!(!nothing.undone && nothing.problem.is_some());
     let told = it.told().await;
     let rejected = told.find("rejected this change").unwrap();
     let back = told.find("took back a rejection").unwrap();
@@ -296,7 +296,7 @@ async fn undo_of_a_decision_keeps_later_text_of_the_user() {
     assert_eq!(it.reject(Scope::All).await, done(2));
     it.test.editor.type_in(&it.uri, range((0, 0), (0, 3)), "more");
     let refused = it.undo().await;
-    assert!(!refused.undone && refused.message.unwrap().contains("left as it is"));
+    assert!(!refused.undone && refused.problem.unwrap().english().contains("stays as it is"));
     assert_eq!(it.test.text("a"), "more\ntwo\nmine\nfour\nfive\n");
     it.test.finish().await;
 }
@@ -327,9 +327,9 @@ async fn a_rejection_that_the_editor_refuses_changes_nothing() {
     it.test.editor.will_fail(ApplyFault::Refuse(RefusedEdit::ReadOnly));
     let refused = it.reject(it.hunk("5").await).await;
     assert_eq!((refused.applied, refused.stale), (0, 0));
-    assert_eq!(refused.failed, ["a: the file is read-only"]);
     let (file, reason) = ("a".to_owned(), EditProblem::FileReadOnly);
-    assert_eq!(refused.problems, [ReviewProblem::EditRefused { file, reason }]);
+    assert_eq!(refused.failed, [ReviewProblem::EditRefused { file, reason }.message()]);
+    assert_eq!(refused.failed[0].english(), "a: the file is read-only");
     assert_eq!(it.pending().await, [pair("five", "5")]);
     // The last decision is the accept.
     assert_eq!(it.undo().await, undone());
@@ -341,8 +341,8 @@ async fn a_rejection_that_the_editor_refuses_changes_nothing() {
 async fn an_undo_without_a_decision_names_its_code() {
     let it = Proposed::new().await;
     let nothing = it.undo().await;
-    assert_eq!((nothing.undone, nothing.problem), (false, Some(ReviewProblem::NothingToUndo)));
-    assert_eq!(nothing.message.as_deref(), Some("There is no decision to undo."));
+    let why = ReviewProblem::NothingToUndo.message();
+    assert_eq!((nothing.undone, nothing.problem), (false, Some(why)));
     it.test.finish().await;
 }
 
@@ -437,8 +437,8 @@ async fn undo_of_an_accept_leaves_newer_proposals_as_they_are() {
             test.open_file("a");
         }
         let result = undo(&test).await;
-        let message = result.message.unwrap();
-        let covered = "a: the edit “5” stays accepted: a newer proposal changes its lines";
+        let message = result.problem.unwrap().english();
+        let covered = "a: the edit “5” stays accepted: a newer edit changes its lines";
         assert_eq!((result.undone, message.as_str()), (false, covered));
         assert_eq!(pending(&test).await, [pair("one", "1"), pair("three", "3"), pair("5", "V"),]);
         assert_eq!(decide(&test, Decision::Reject, Scope::All, None).await, done(3));

@@ -240,10 +240,7 @@ async fn an_edit_lands_in_the_first_pause_of_a_user_who_types_steadily() {
 async fn a_refusal_of_the_editor_is_reported_to_the_model() {
     for (reason, words) in [
         (RefusedEdit::ReadOnly, "the file is read-only"),
-        (
-            RefusedEdit::Notebook,
-            "the user has it open as a notebook with unsaved cells. Ask the user to save it, then try again",
-        ),
+        (RefusedEdit::Notebook, "it is open as a notebook with unsaved cells: save it first"),
         (RefusedEdit::Failed, "scripted"),
     ] {
         let test = test(&[("a", "one\n")]).await;
@@ -363,8 +360,8 @@ async fn a_protected_file_needs_an_approval_before_its_text_changes() {
     assert!(test.editor.edits().is_empty());
     let asked = test.editor.asked().remove(0);
     assert_eq!(
-        (asked.title.as_str(), asked.command.as_str()),
-        ("Change a protected file", "Change .env")
+        (asked.title.english(), asked.subject()),
+        ("Change a protected file".to_owned(), "Change .env".to_owned())
     );
     let deny = json!({ "approvalId": asked.approval_id, "decision": "deny", "feedback": "Never." });
     test.editor.will_answer(answer(ApprovalDecision::AllowOnce, None));

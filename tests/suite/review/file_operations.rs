@@ -4,8 +4,8 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use cairn_protocol::{
-    Decide, DecideParams, DecideResult, Decision, EndReason, ReviewNotification, Scope, ToolState,
-    UndoDecision, WholeFile,
+    ApproveParams, Decide, DecideParams, DecideResult, Decision, EndReason, ReviewNotification,
+    Scope, ToolState, UndoDecision, WholeFile,
 };
 use cairn_tests::{
     editor_double::range,
@@ -283,7 +283,7 @@ async fn every_mode_treats_deletions_and_moves_as_edits() {
     let turn =
         run("auto", vec![relocate("c7", "a", ".envrc"), delete("c8", ".env"), say("Done.")]).await;
     test.editor.turn_end(&turn).await;
-    let asked: Vec<_> = test.editor.asked().into_iter().map(|it| it.command).collect();
+    let asked: Vec<_> = test.editor.asked().iter().map(ApproveParams::subject).collect();
     assert_eq!(asked, ["Move a to .envrc", "Delete .env"]);
     test.finish().await;
 }

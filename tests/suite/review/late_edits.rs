@@ -214,7 +214,7 @@ async fn a_rejection_confirmed_after_its_time_out_is_reported_with_its_patch() {
     };
     let (rejected, ()) = tokio::join!(rejecting, give_up);
     rejected.unwrap();
-    lazy.shown("Cairn: a: not yet applied, but it may still come").await;
+    lazy.shown("Cairn: a: not applied yet, but this may still happen").await;
     lazy.confirm();
     assert_eq!(lazy.text(), BEFORE);
     assert_eq!(lazy.lenses().await, [""; 0]);

@@ -133,7 +133,10 @@ async fn a_deleted_session_can_be_restored_and_continued() {
     test.model.push(held);
     let turn = run_in(&test.editor, &id).await.unwrap();
     let (kind, why) = delete(&test.editor, &id).await.unwrap_err();
-    assert_eq!((kind, why.as_str()), (ErrorKind::SessionLocked, "The session runs"));
+    assert_eq!(
+        (kind, why.as_str()),
+        (ErrorKind::SessionLocked, "The agent is working in this session. Cancel the task first.")
+    );
     gate.open();
     test.editor.turn_end(&turn).await;
     assert_eq!(restore(&test.editor, &id).await.unwrap_err().0, ErrorKind::UnknownSession);

@@ -35,7 +35,7 @@ fn told(snapshot: &SessionSnapshot) -> Vec<String> {
             let text = if message.role == MessageRole::Reminder { "…".into() } else { text };
             format!("{:?}: {text}", message.role)
         }
-        TranscriptEntry::Tool(tool) => format!("{}: {:?}", tool.title, tool.state),
+        TranscriptEntry::Tool(tool) => format!("{}: {:?}", tool.title.english(), tool.state),
     };
     snapshot.transcript.iter().map(line).collect()
 }

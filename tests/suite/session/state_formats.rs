@@ -263,7 +263,7 @@ async fn pending_edits_of_every_format_can_be_decided_undone_and_restored() {
         let params =
             RestoreCheckpointParams { turn_id: checkpoints[1].turn_id.clone(), overwrite: true };
         let back = test.editor.request::<RestoreCheckpoint>(params).await.unwrap();
-        assert_eq!(back.failed, Vec::<String>::new());
+        assert_eq!(back.failed, []);
         for name in ["a", "b", "old", "from", "out", "held"] {
             assert_eq!(test.disk(name), TEXT, "{name}");
         }

@@ -29,9 +29,9 @@ export class LocalServers {
   }
 
   async #look(server: ModelServer): Promise<void> {
-    const { models, reason } = await this.ask(server);
+    const { models, problem } = await this.ask(server);
     const was = this.#found.find((known) => known.server === server);
-    const now = reason === "" ? { server, models } : undefined;
+    const now = problem === undefined ? { server, models } : undefined;
     if (was?.models.length !== now?.models.length) {
       const all = LOCAL.map((each) => (each === server ? now : this.#found.find((known) => known.server === each)));
       this.#found = all.filter((each) => each !== undefined);

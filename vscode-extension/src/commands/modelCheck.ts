@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 
 import type { Agent } from "../daemon/agent";
-import { type CheckModelParams, type CheckState, type ModelCheckRow, notifications, requests } from "../protocol";
+import { type CheckModelParams, type ModelCheckRow, notifications, requests } from "../protocol";
 import { showFailure } from "../status/offer";
 import { oneLine } from "../text/display";
-import { PARTS, findingText, headingOf } from "../text/findings";
+import { argOf, textOf } from "../text/messages";
 
-const ICONS: Readonly<Record<CheckState, string>> = {
+const ICONS: Readonly<Record<string, string>> = {
   works: "$(pass)",
   adapted: "$(wrench)",
   limited: "$(warning)",
@@ -78,31 +78,27 @@ export class ModelCheck {
 }
 
 function itemsOf(rows: readonly ModelCheckRow[]): Row[] {
-  return PARTS.map((part) => {
-    const row = rows.find((it) => it.part === part);
-    return {
-      label: `${row === undefined ? "$(circle-outline)" : ICONS[row.state]} ${headingOf(part)}`,
-      ...(row === undefined ? {} : detailsOf(row)),
-      alwaysShow: true,
-    };
-  });
+  return rows.map((row) => ({
+    label: `${row.finding.code === "not_checked" ? "$(circle-outline)" : (ICONS[row.state.code] ?? ICONS["unknown"])} ${textOf(row.part)}`,
+    ...detailsOf(row),
+    alwaysShow: true,
+  }));
 }
 
 /** Finding of a row, with a next step where there is one. A long text has a line of its own, and a message for all of it. */
-function detailsOf(row: ModelCheckRow): Partial<Row> {
-  const text = findingText(row);
-  if (row.code === "window_assumed") {
-    const { setting } = row.args;
+function detailsOf({ part, state, finding }: ModelCheckRow): Partial<Row> {
+  const words = oneLine(textOf(finding), 400);
+  const text = state.code === "works" || state.code === "unknown" ? words : vscode.l10n.t("{0}: {1}", textOf(state), words);
+  if (finding.code === "window_assumed") {
+    const setting = argOf(finding, "setting");
     const run = () => vscode.commands.executeCommand("workbench.action.openSettings", `@id:${setting}`);
     return { description: text, detail: vscode.l10n.t("Press Enter to set the size: {0}", setting), run };
   }
-  return row.state === "broken"
-    ? { detail: text, run: () => vscode.window.showErrorMessage(`${headingOf(row.part)}: ${text}`) }
-    : { description: text };
+  return state.code === "broken" ? { detail: text, run: () => vscode.window.showErrorMessage(`${textOf(part)}: ${text}`) } : { description: text };
 }
 
 function verdictOf(rows: readonly ModelCheckRow[]): string {
-  return rows.some(({ state }) => state === "broken")
+  return rows.some(({ state }) => state.code === "broken")
     ? vscode.l10n.t("The agent cannot work with this model as it is")
     : vscode.l10n.t("The agent can work with this model");
 }

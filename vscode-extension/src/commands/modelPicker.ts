@@ -1,9 +1,9 @@
 import * as vscode from "vscode";
 
 import type { Agent } from "../daemon/agent";
-import { type ModelsResult, type ServerModel, type ServerModelsResult, requests } from "../protocol";
+import { type ModelsResult, type ServerModel, type ServerModelsResult, type UiMessage, requests } from "../protocol";
 import { label, oneLine } from "../text/display";
-import { messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 import { showFailure } from "../status/offer";
 import type { Credentials } from "./credentials";
 import type { ModelCheck } from "./modelCheck";
@@ -74,9 +74,9 @@ export class ModelPicker {
       return {
         label: `${usable ? "$(pass)" : "$(key)"} ${server.name}`,
         description: usable ? vscode.l10n.t("ready") : vscode.l10n.t("Add Key…"),
-        ...(own === undefined || own.usable || own.problem?.code === "no_api_key"
+        ...(own === undefined || own.usable || own.problem === undefined || own.problem.code === "no_api_key"
           ? {}
-          : { detail: label(messageText(own.problem) ?? own.reason, 200) }),
+          : { detail: label(textOf(own.problem), 200) }),
         run: () => this.#chooseModel(server),
       };
     });
@@ -153,32 +153,32 @@ export class ModelPicker {
         { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("Asking {0} for its models…", server.name) },
         () => this.#ask(server),
       );
-      const code = told.problem?.code;
-      if (told.reason === "") {
+      if (told.problem === undefined) {
         return this.#showModels(server, told.models);
       }
+      const { code } = told.problem;
       if (code === "no_api_key" || code === "key_of_other_server") {
         if ((await this.#askKey(server, told.origin)) !== true) {
           return;
         }
-      } else if (!(await this.#goOn(server, told))) {
+      } else if (!(await this.#goOn(server, told.origin, told.problem))) {
         return;
       }
     }
   }
 
   /** The reason for which there is no list, and the ways on. True to ask again. */
-  async #goOn(server: ModelServer, told: ServerModelsResult): Promise<boolean> {
+  async #goOn(server: ModelServer, origin: string, problem: UiMessage): Promise<boolean> {
     let again = false;
-    const reason = oneLine(messageText(told.problem) ?? told.reason, 400);
+    const reason = oneLine(textOf(problem), 400);
     const rows: Choice[] = [
       { label: `$(refresh) ${vscode.l10n.t("Try Again")}`, run: () => Promise.resolve((again = true)) },
-      ...(told.origin === ""
+      ...(origin === ""
         ? []
         : [
             {
               label: `$(key) ${vscode.l10n.t("Set API Key…")}`,
-              run: async () => (again = (await this.#askKey(server, told.origin)) !== undefined),
+              run: async () => (again = (await this.#askKey(server, origin)) !== undefined),
             },
             { label: `$(edit) ${vscode.l10n.t("Enter a Model Name…")}`, run: () => this.#askName(server) },
           ]),

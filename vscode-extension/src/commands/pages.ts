@@ -1,7 +1,6 @@
 import type { Agent } from "../daemon/agent";
 import { type SessionSnapshot, requests } from "../protocol";
 import type { ReadPage } from "../stores/reading";
-import { titled } from "../text/calls";
 
 /** Reads a page of earlier entries of a session. */
 export async function readPage(agent: Agent, ...[sessionId, end]: Parameters<ReadPage>): ReturnType<ReadPage> {
@@ -10,7 +9,7 @@ export async function readPage(agent: Agent, ...[sessionId, end]: Parameters<Rea
     return { transcript: [] };
   }
   const { transcript, earlier } = answer;
-  return { transcript: transcript.map((entry) => (entry.kind === "tool" ? titled(entry) : entry)), ...(earlier !== undefined && { earlier }) };
+  return { transcript, ...(earlier !== undefined && { earlier }) };
 }
 
 /** Sessions that have entries before those of their transcript. */

@@ -1,7 +1,7 @@
 import { l10n } from "vscode";
 
-import type { ApproveParams, Hunk, ReviewNotification } from "../protocol";
-import { riskLine } from "../text/approval";
+import type { Hunk, ReviewNotification } from "../protocol";
+import type { Approval } from "../text/approval";
 import { exact, oneLine, visible } from "../text/display";
 import type { Card, EditCard } from "./messages";
 
@@ -10,8 +10,8 @@ const MOST_LINES = 40;
 const LINE_CHARS = 300;
 
 /** The question of an approval in parts. The command is whole: every character of it can be seen. */
-export function approvalCard(params: ApproveParams): Card {
-  const { approvalId, title, command, cwd, reason, rules, subagent, changed, quarantined, preview, forSession } = params;
+export function approvalCard(params: Approval): Card {
+  const { approvalId, title, command, cwd, reason, rules, subagent, changed, quarantined, preview, risk, forSession } = params;
   return {
     id: approvalId,
     question: `${oneLine(title, 120)}?`,
@@ -19,7 +19,7 @@ export function approvalCard(params: ApproveParams): Card {
     command: exact(command),
     folder: visible(cwd),
     reason: oneLine(reason, 300),
-    risk: riskLine(params),
+    risk,
     warning: changed === undefined ? "" : oneLine(changed, 120),
     forSession: oneLine(forSession, 120),
     always: rules.length > 0,

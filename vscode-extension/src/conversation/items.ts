@@ -1,12 +1,12 @@
 import { l10n } from "vscode";
 
-import type { Hunk, ToolKind, ToolLabel, ToolState } from "../protocol";
+import type { Hunk, ToolKind, ToolState } from "../protocol";
 import type { Entry } from "../stores/transcript";
 import { timeOfDay } from "../text/ago";
 import { decisionWords } from "../text/approval";
 import { commandOf, fileOf, updatesPlan } from "../text/calls";
 import { oneLine } from "../text/display";
-import { messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 import { wordsOfOwn } from "../text/ownMessages";
 import { restoreOf } from "./restored";
 import { sentWith } from "./attachments";
@@ -95,7 +95,7 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
           if (file[0] === entry) {
             put(editDraft(file, facts));
           }
-        } else if (updatesPlan(named(entry))) {
+        } else if (updatesPlan(entry)) {
           steps.take(entry).forEach(put);
         } else if (kind === "run" || entry.command !== undefined) {
           put(commandDraft(entry));
@@ -131,7 +131,7 @@ function checkpointDraft(entries: readonly Entry[], edits: ReadonlyMap<string, r
   }
   const id = `checkpoint:${first.turn}`;
   const time = timeOfDay(first.at ?? changed[0]?.[0].facts.startedAt);
-  const files = changed.map(([call]) => ({ path: fileOf(named(call)), uri: call.uri }));
+  const files = changed.map(([call]) => ({ path: fileOf(call), uri: call.uri }));
   return [{ id, version: `${files.length} ${time}`, make: () => ({ id, kind: "checkpoint", message: first.id, time, files }) }];
 }
 
@@ -147,7 +147,7 @@ export function textVersion(length: number, ended: boolean, incomplete: boolean)
 
 function messageDraft(entry: Message, first: boolean, isOver: boolean): Draft {
   const { id, role, ended, incomplete } = entry;
-  const text = messageText(entry.notice) ?? entry.text;
+  const text = entry.notice === undefined ? entry.text : textOf(entry.notice);
   const version = messageVersion(entry);
   switch (role) {
     case "user": {
@@ -183,7 +183,9 @@ function stateOfWords({ unread, endedAt }: Message, isOver: boolean): string {
 
 function workDraft(entries: readonly (Message | Tool)[]): Draft {
   const id = `work:${entries[0]?.id ?? ""}`;
-  const version = entries.map((entry) => (entry.kind === "tool" ? `${entry.id} ${entry.state} ${entry.title}` : messageVersion(entry))).join("|");
+  const version = entries
+    .map((entry) => (entry.kind === "tool" ? `${entry.id} ${entry.state} ${textOf(entry.title)}` : messageVersion(entry)))
+    .join("|");
   const calls = entries.filter((entry) => entry.kind === "tool");
   const thoughts = entries.filter((entry) => entry.kind === "message");
   return {
@@ -219,7 +221,7 @@ function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
   return {
     id,
     version,
-    make: () => ({ id, kind: "edit", verb, path: fileOf(named(first)), uri, turn, rev, ...counts, pending: pending.length, running, note }),
+    make: () => ({ id, kind: "edit", verb, path: fileOf(first), uri, turn, rev, ...counts, pending: pending.length, running, note }),
   };
 }
 
@@ -233,7 +235,7 @@ function commandDraft(entry: Tool): Draft {
     make: () => {
       const lines = detail.trimEnd() === "" ? [] : detail.trimEnd().split("\n");
       // Before its turn has come, nothing but the name of the tool is known of a call.
-      const said = command ?? commandOf(named(entry)) ?? "…";
+      const said = command ?? commandOf(entry) ?? "…";
       const elapsedMs = startedAt === undefined ? undefined : elapsed(startedAt, endedAt ?? Date.now());
       const facts = { exitCode: stats?.exitCode, elapsedMs };
       return { id, kind: "command", command: said, state, output: shortened(lines), lines: lines.length, note, live: endOf(live), ...facts };
@@ -262,7 +264,7 @@ function callDraft(entry: Tool): Draft {
   const { id, state, detail, title } = entry;
   return {
     id,
-    version: `${state} ${detail.length} ${title} ${entry.facts.decision?.at ?? ""}`,
+    version: `${state} ${detail.length} ${textOf(title)} ${entry.facts.decision?.at ?? ""}`,
     make: () => ({ id, kind: "call", call: callOf(entry), detail: shortened(detail.split("\n")) }),
   };
 }
@@ -287,7 +289,7 @@ function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): D
   const restored = facts.restored(end.turn);
   const unfinished = end.reason === "completed" && (end.openItems > 0 || end.uncheckedEdits) ? "unfinished" : end.reason;
   const reason = restored === undefined ? unfinished : "restored";
-  const summary = messageText(end.problem) ?? end.summary;
+  const summary = end.problem === undefined ? end.summary : textOf(end.problem);
   const footer =
     restored === undefined ? facts.footer(end, files) : { facts: l10n.t("restored {0}", timeOfDay(restored || undefined)).trim(), actions: [] };
   return { id, version: JSON.stringify([footer, copies]), make: () => ({ id, kind: "end", reason, summary, ...footer, copies }) };
@@ -339,7 +341,7 @@ function editsByFile(entries: readonly Entry[]): Map<string, [Tool, ...Tool[]]> 
     if (entry.kind !== "tool" || verbOf(entry) === undefined || !(isLive(entry.state) || entry.state === "done")) {
       continue;
     }
-    const file = entry.uri ?? fileOf(named(entry));
+    const file = entry.uri ?? fileOf(entry);
     const known = files.get(file);
     known?.push(entry);
     const all = known ?? [entry];
@@ -369,7 +371,7 @@ function callOf(entry: Tool): Call {
   const [kind, range, matches] = [kindOf(entry), facts.target?.range, facts.stats?.matches];
   const lines = range === undefined || range.end.line === range.start.line ? undefined : ([range.start.line + 1, range.end.line] as const);
   return {
-    title: oneLine(title, 200),
+    title: oneLine(textOf(title), 200),
     state,
     ...(kind && { kind }),
     ...(uri === undefined ? {} : { path: lines === undefined ? uri : `${uri}#L${lines[0]}-L${lines[1]}` }),
@@ -382,11 +384,6 @@ function callOf(entry: Tool): Call {
 /** Time between two moments; 0 if one is not known, or the clock was set back. */
 function elapsed(from: number | undefined, to: number | undefined): number {
   return from === undefined || to === undefined ? 0 : Math.max(0, to - from);
-}
-
-/** The call with its label, as the words of its title are found. */
-function named({ name, title, facts: { label } }: Tool): { name: string; title: string; label?: ToolLabel } {
-  return { name, title, ...(label && { label }) };
 }
 
 function countsOf({ detail, facts: { stats } }: Tool): { added: number; removed: number } {

@@ -41,7 +41,6 @@ export function outputText(entry: Entry | undefined): string {
   if (entry?.kind !== "tool") {
     return "";
   }
-  const { name, title, facts } = entry;
-  const command = exact(entry.command ?? commandOf({ name, title, ...(facts.label && { label: facts.label }) }) ?? "");
+  const command = exact(entry.command ?? commandOf(entry) ?? "");
   return `$ ${command}\n${visible(entry.live === "" ? entry.detail : entry.live)}`;
 }

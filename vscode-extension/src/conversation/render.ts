@@ -4,7 +4,7 @@ import type { MessageRole, ToolState } from "../protocol";
 import { endText, leftText, stateText } from "../plan/rowLabels";
 import type { Entry } from "../stores/transcript";
 import { exact, oneLine, plainHosts, visible } from "../text/display";
-import { messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 
 /** Lines of a tool's output shown from its beginning and its end, where the news is. */
 const HEAD_LINES = 8;
@@ -62,19 +62,19 @@ function renderSubagentCalls(calls: readonly Tool[]): string[] {
 }
 
 function toolLine({ title, state }: Tool): string {
-  return `${mark(state)} ${oneLine(title, 160)}${state === "done" ? "" : `  (${stateText(state, true)})`}`;
+  return `${mark(state)} ${oneLine(textOf(title), 160)}${state === "done" ? "" : `  (${stateText(state, true)})`}`;
 }
 
 function renderEntry(entry: Entry, below: readonly Tool[] = []): string {
   switch (entry.kind) {
     case "message":
-      return renderMessage(entry.role, messageText(entry.notice) ?? entry.text, entry.incomplete);
+      return renderMessage(entry.role, entry.notice === undefined ? entry.text : textOf(entry.notice), entry.incomplete);
     case "tool":
       return renderTool(entry, below);
     case "end":
       return [
         `■ ${capital([endText(entry.reason), ...leftText(entry)].join(" · "))}`,
-        ...quoted(messageText(entry.problem) ?? entry.summary, "  "),
+        ...quoted(entry.problem === undefined ? entry.summary : textOf(entry.problem), "  "),
       ].join("\n");
   }
 }

@@ -1,10 +1,9 @@
-import type { TurnNotice } from "../protocol";
+import type { UiMessage } from "../protocol";
 import type { Entry } from "../stores/transcript";
-
-type Restore = Extract<TurnNotice, { code: "turns_restored" | "turns_redone" }>;
+import { argOf } from "../text/messages";
 
 /** The notice that a checkpoint was restored, or that this was undone. */
-export function restoreOf(entry: Entry): Restore | undefined {
+export function restoreOf(entry: Entry): UiMessage | undefined {
   const notice = entry.kind === "message" ? entry.notice : undefined;
   return notice?.code === "turns_restored" || notice?.code === "turns_redone" ? notice : undefined;
 }
@@ -20,7 +19,7 @@ export function restoredTurns(turns: ReadonlyMap<string, readonly Entry[]>): Rea
         continue;
       }
       // The first of them can be in an earlier part of the conversation, which is not read.
-      const first = Math.max(0, order.indexOf(notice.args.turn));
+      const first = Math.max(0, order.indexOf(argOf(notice, "turn")));
       for (const turn of order.slice(first, place + 1)) {
         if (notice.code === "turns_restored") {
           restored.set(turn, (entry.kind === "message" ? entry.at : undefined) ?? 0);

@@ -10,7 +10,7 @@ import type { Reading } from "../stores/reading";
 import type { Entry } from "../stores/transcript";
 import { oneLine } from "../text/display";
 import { duration } from "../text/duration";
-import { actionsOfEnd, messageText } from "../text/messages";
+import { actionsOfEnd, textOf } from "../text/messages";
 import { modeText } from "../text/modes";
 import { chipLabel } from "./attachments";
 import type { LocalServers } from "../commands/localServers";
@@ -37,7 +37,7 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
   const used = fresh || sessions.usage === undefined ? undefined : meter(sessions.usage);
   const model = status.status?.model;
   const locked = session === undefined ? undefined : sessions.readOnly;
-  const readOnly = locked === undefined ? "" : oneLine(messageText(locked) ?? locked.text, 300);
+  const readOnly = locked === undefined ? "" : oneLine(textOf(locked), 300);
   return {
     session: session ?? "",
     title: session === undefined ? "" : oneLine(sessions.title, 60),
@@ -206,7 +206,7 @@ function bannersOf({ status }: StateSources): Banner[] {
     ];
   }
   return (status.status?.banners ?? []).flatMap((banner): Banner[] => {
-    const text = messageText(banner) ?? banner.text;
+    const text = textOf(banner);
     switch (banner.kind) {
       case "untrusted":
         return [
@@ -258,7 +258,7 @@ function stepOf({ sessions, plans, reviews, questions }: StateSources): ViewStat
   if (plan !== undefined && item !== undefined) {
     return { text: oneLine(item.activeForm || item.content, 120), place: `${plan.completed}/${plan.total}` };
   }
-  return { text: oneLine(sessions.activeTool?.title ?? "", 120), place: "" };
+  return { text: sessions.activeTool === undefined ? "" : oneLine(textOf(sessions.activeTool.title), 120), place: "" };
 }
 
 function editsOf({ reviews }: StateSources): ViewState["edits"] {

@@ -20,12 +20,13 @@ import {
   PROTOCOL_MINOR,
   PROTOCOL_VERSION,
   type RequestMethod,
+  type UiMessage,
   editorNotifications,
 } from "../protocol";
 import { Emitter } from "../stores/emitter";
 import type { Link } from "../stores/status";
 import { inert, oneLine } from "../text/display";
-import { type CodedMessage, messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 import { discover } from "./discover";
 import { Configuration } from "./configuration";
 import { versionFault } from "./version";
@@ -205,17 +206,17 @@ export class Agent implements vscode.Disposable {
   }
 }
 
-/** Message and hint of a failed request, as plain text for a notification. */
+/** Text of a failed request, as plain text for a notification. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof ResponseError ? (error.data as Partial<ErrorData> | undefined)?.hint : undefined;
-  const fallback = hint === undefined || hint === "" ? message : `${message} ${hint}`;
-  return inert(oneLine(messageText(problemOf(error)) ?? fallback, 600));
+  const problem = problemOf(error);
+  const fallback = error instanceof Error ? error.message : String(error);
+  return inert(oneLine(problem === undefined ? fallback : textOf(problem), 600));
 }
 
-/** Code, arguments and action of a refused request; `undefined` for any other error. */
-export function problemOf(error: unknown): CodedMessage | undefined {
-  return error instanceof ResponseError ? ((error.data ?? undefined) as CodedMessage | undefined) : undefined;
+/** The message about a refused request; `undefined` for any other error. */
+export function problemOf(error: unknown): UiMessage | undefined {
+  const data = error instanceof ResponseError ? (error.data as Partial<UiMessage> | undefined | null) : undefined;
+  return typeof data?.template === "string" ? (data as UiMessage) : undefined;
 }
 
 /** Kind of a failed request; `undefined` if the daemon did not answer it. */

@@ -1,10 +1,10 @@
 import * as vscode from "vscode";
 
 import { registerRowCommand } from "../commands/rowCommand";
-import type { ApprovalDecision, ApproveParams } from "../protocol";
+import type { ApprovalDecision } from "../protocol";
 import { ARMED_AFTER_MS, type Answered, type ApprovalStore } from "../stores/approval";
 import type { TranscriptStore } from "../stores/transcript";
-import { type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice, riskLine } from "../text/approval";
+import { type Approval, type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice } from "../text/approval";
 import { inert, oneExactLine, oneLine } from "../text/display";
 import { Previews } from "./previews";
 
@@ -126,11 +126,11 @@ export class ApprovalPrompt implements vscode.Disposable {
     this.#subscriptions.dispose();
   }
 
-  #notifyWaiting(params: ApproveParams): void {
+  #notifyWaiting(params: Approval): void {
     void (this.approvals.waiting.length > 1 ? this.#notifySeveral() : this.#notify(params));
   }
 
-  async #notify(params: ApproveParams): Promise<void> {
+  async #notify(params: Approval): Promise<void> {
     const { approvalId, rules } = params;
     const { message, whole } = approvalNotice(params);
     const always = rules.length > 0 ? [ALWAYS] : [];
@@ -139,9 +139,9 @@ export class ApprovalPrompt implements vscode.Disposable {
       params.quarantined === true
         ? [LEAVE, ...change, whole ? MOVE_BACK : SHOW]
         : // What is risky is looked at before it is allowed.
-          [...change, ...(whole && riskLine(params) === "" ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY])];
+          [...change, ...(whole && params.risk === "" ? [ONCE, SESSION, ...always, DENY] : [SHOW, DENY])];
     const shown = performance.now();
-    this.#open = whole && riskLine(params) === "" ? approvalId : undefined;
+    this.#open = whole && params.risk === "" ? approvalId : undefined;
     const answer = await vscode.window.showWarningMessage(message, ...buttons);
     this.#open = this.#open === approvalId ? undefined : this.#open;
     if (answer === CHANGE) {
@@ -237,7 +237,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     const pick = vscode.window.createQuickPick<Choice>();
     this.#picker = { id: params.approvalId, pick };
     pick.title = oneLine(params.subagent === undefined ? params.title : `${params.title} (${params.subagent})`, 120);
-    const risk = riskLine(params);
+    const { risk } = params;
     pick.placeholder = oneLine([risk, params.reason].filter((words) => words !== "").join(" · "), 200);
     pick.ignoreFocusOut = true;
     pick.items = choices(params);
@@ -281,7 +281,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     pick.show();
   }
 
-  async #look(params: ApproveParams): Promise<void> {
+  async #look(params: Approval): Promise<void> {
     // It may have been answered while its notification stood there.
     if (this.approvals.get(params.approvalId) === undefined) {
       say(GONE);
@@ -290,7 +290,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     }
   }
 
-  #find(row: unknown): ApproveParams | undefined {
+  #find(row: unknown): Approval | undefined {
     if (typeof row === "string") {
       return this.approvals.get(row);
     }
@@ -302,7 +302,7 @@ export class ApprovalPrompt implements vscode.Disposable {
   }
 }
 
-function choices(params: ApproveParams): Choice[] {
+function choices(params: Approval): Choice[] {
   return [
     ...(params.preview === undefined ? [] : [{ label: `$(diff) ${CHANGE}`, change: true, alwaysShow: true } as const]),
     ...answerRows(params).map(({ separator, answer, ...row }): Choice =>

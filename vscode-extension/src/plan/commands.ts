@@ -4,6 +4,7 @@ import type { LinkedFile } from "../protocol";
 import type { PlanStore } from "../stores/plan";
 import type { ReviewStore } from "../stores/review";
 import { label } from "../text/display";
+import { textOf } from "../text/messages";
 import { planMarkdown, plain } from "./markdown";
 import type { FileRow, ItemRow, Row } from "./rows";
 
@@ -42,7 +43,7 @@ export class PlanCommands implements vscode.Disposable {
   }
 
   async #copyText(row: Row | undefined): Promise<void> {
-    const text = textOf(row);
+    const text = copiedText(row);
     if (text !== undefined) {
       await vscode.env.clipboard.writeText(text);
     }
@@ -84,7 +85,7 @@ async function runItem(row: Row | undefined): Promise<void> {
   }
 }
 
-function textOf(row: Row | undefined): string | undefined {
+function copiedText(row: Row | undefined): string | undefined {
   switch (row?.kind) {
     case "root":
       return planMarkdown(row.plan.items);
@@ -95,7 +96,7 @@ function textOf(row: Row | undefined): string | undefined {
     case "file":
       return row.file.path;
     case "command":
-      return plain(row.command.title);
+      return plain(textOf(row.command.title));
     case "dropped":
       return row.texts.map((text) => `${plain(text)}\n`).join("");
     case "turn":

@@ -4,7 +4,6 @@ import { type Agent, reasonOf } from "../daemon/agent";
 import { requests } from "../protocol";
 import type { PlanStore } from "../stores/plan";
 import type { SessionStore } from "../stores/session";
-import { titledPlan } from "../text/calls";
 
 /** Asks for the plans of earlier turns when there can be news of them: at the end of a turn. */
 export class PlanHistory implements vscode.Disposable {
@@ -35,10 +34,7 @@ export class PlanHistory implements vscode.Disposable {
     try {
       const { turns } = await this.agent.request(requests.planHistory, { sessionId });
       if (this.sessions.current === sessionId) {
-        this.plans.setEarlier(
-          sessionId,
-          turns.map((turn) => ({ ...turn, plan: titledPlan(turn.plan) })),
-        );
+        this.plans.setEarlier(sessionId, turns);
       }
     } catch (error) {
       this.log.warn(`Plans of earlier turns could not be read: ${reasonOf(error)}`);

@@ -1,7 +1,6 @@
 import * as vscode from "vscode";
 
-import type { ApproveParams } from "../protocol";
-import { previewName } from "../text/approval";
+import { type Approval, previewName } from "../text/approval";
 import { oneLine, visible } from "../text/display";
 
 /**
@@ -28,7 +27,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     return uri.scheme === Previews.#scheme ? uri.query : undefined;
   }
 
-  async open(params: ApproveParams): Promise<void> {
+  async open(params: Approval): Promise<void> {
     const { preview, approvalId, command } = params;
     if (preview === undefined) {
       return;

@@ -1,12 +1,12 @@
 import { env, l10n } from "vscode";
 
-import type { ApproveParams, SubagentPhase, EndReason, ToolState } from "../protocol";
+import type { SubagentPhase, EndReason, ToolState } from "../protocol";
 import type { Turn } from "../stores/session";
-import { questionWords } from "../text/approval";
+import { type Approval, questionWords } from "../text/approval";
 import { firstParagraph, lastQuestion } from "../text/answer";
 import * as counted from "../text/counts";
 import { oneExactLine, oneLine, visible } from "../text/display";
-import { messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 import { wordsOfOwn } from "../text/ownMessages";
 import { duration, spokenDuration } from "../text/duration";
 import { lastLine, processState } from "../text/processes";
@@ -38,10 +38,8 @@ export interface RowText {
   readonly spoken: string;
 }
 
-const { t } = l10n;
-
-const WAITS = t("waits for you");
-const UNCHECKED = t("no successful check since the last edit");
+const WAITS = l10n.t("waits for you");
+const UNCHECKED = l10n.t("no successful check since the last edit");
 
 export function rowText(row: Row): RowText {
   switch (row.kind) {
@@ -80,24 +78,24 @@ export function rowText(row: Row): RowText {
 
 /** Work that the end of a turn leaves, each fact on its own. */
 export function leftText({ openItems: open, uncheckedEdits = false }: { readonly openItems: number; readonly uncheckedEdits?: boolean }): string[] {
-  const items = open === 0 ? [] : [open === 1 ? t("1 plan item open") : t("{0} plan items open", open)];
+  const items = open === 0 ? [] : [open === 1 ? l10n.t("1 plan item open") : l10n.t("{0} plan items open", open)];
   return uncheckedEdits ? [...items, UNCHECKED] : items;
 }
 
 export function endText(reason: EndReason): string {
   switch (reason) {
     case "completed":
-      return t("done");
+      return l10n.t("done");
     case "needsInput":
-      return t("waits for your reply");
+      return l10n.t("waits for your reply");
     case "cancelled":
-      return t("cancelled");
+      return l10n.t("cancelled");
     case "failed":
-      return t("failed");
+      return l10n.t("failed");
     case "limit":
-      return t("stopped at a limit");
+      return l10n.t("stopped at a limit");
     case "interrupted":
-      return t("interrupted");
+      return l10n.t("interrupted");
   }
 }
 
@@ -105,34 +103,34 @@ export function endText(reason: EndReason): string {
 export function stateText(state: ToolState, running: boolean): string {
   switch (state) {
     case "queued":
-      return running ? t("queued") : t("interrupted");
+      return running ? l10n.t("queued") : l10n.t("interrupted");
     case "awaitingApproval":
-      return running ? t("waits for approval") : t("interrupted");
+      return running ? l10n.t("waits for approval") : l10n.t("interrupted");
     case "running":
-      return running ? t("running") : t("interrupted");
+      return running ? l10n.t("running") : l10n.t("interrupted");
     case "done":
-      return t("passed");
+      return l10n.t("passed");
     case "failed":
-      return t("failed");
+      return l10n.t("failed");
     case "declined":
-      return t("declined");
+      return l10n.t("declined");
     case "cancelled":
-      return t("cancelled");
+      return l10n.t("cancelled");
   }
 }
 
-function approvalText(params: ApproveParams): RowText {
+function approvalText(params: Approval): RowText {
   const { title, command, reason, cwd, subagent } = params;
   const whose = subagent === undefined ? "" : oneLine(subagent, 80);
   return {
     // The kind comes first, because a long row is cut at its end.
     label: questionWords(params, 120),
     description: whose,
-    tooltip: lines(whose, t("{0}: {1}", oneLine(title), oneExactLine(command, 1_000)), t("in {0}", oneLine(cwd)), oneLine(reason)),
+    tooltip: lines(whose, l10n.t("{0}: {1}", oneLine(title), oneExactLine(command, 1_000)), l10n.t("in {0}", oneLine(cwd)), oneLine(reason)),
     spoken:
       whose === ""
-        ? t("Approval needed. {0}: {1}", oneLine(title), oneLine(command))
-        : t("Approval needed. {0}: {1}, for {2}", oneLine(title), oneLine(command), whose),
+        ? l10n.t("Approval needed. {0}: {1}", oneLine(title), oneLine(command))
+        : l10n.t("Approval needed. {0}: {1}, for {2}", oneLine(title), oneLine(command), whose),
   };
 }
 
@@ -140,42 +138,44 @@ function decideText({ file }: DecideRow): RowText {
   const name = oneLine(file.path.split("/").at(-1) ?? file.path);
   const edits = counted.edits(file.hunks.length);
   return {
-    label: t("Decide on {0}", name),
+    label: l10n.t("Decide on {0}", name),
     description: edits,
-    tooltip: lines(oneLine(file.path, 400), t("The agent waits until you have decided on these edits."), edits),
-    spoken: t("Decision needed. {0}, {1}", oneLine(file.path), edits),
+    tooltip: lines(oneLine(file.path, 400), l10n.t("The agent waits until you have decided on these edits."), edits),
+    spoken: l10n.t("Decision needed. {0}, {1}", oneLine(file.path), edits),
   };
 }
 
 function readyText({ open }: ReadyRow): RowText {
   const steps = open === 0 ? "" : counted.steps(open);
   return {
-    label: t("Run Plan"),
+    label: l10n.t("Run Plan"),
     description: steps,
-    tooltip: lines(t("The plan waits for your approval: nothing has been changed yet."), t("Reply to have it changed.")),
-    spoken: list(t("The plan waits for your approval. Run Plan"), steps),
+    tooltip: lines(l10n.t("The plan waits for your approval: nothing has been changed yet."), l10n.t("Reply to have it changed.")),
+    spoken: list(l10n.t("The plan waits for your approval. Run Plan"), steps),
   };
 }
 
 function queuedText({ item, place, held }: QueuedRow): RowText {
   const task = oneLine(item.text, 120);
-  const when = held ? t("paused") : place === 1 ? t("next") : t("queued");
-  const why = held ? t("The task before did not complete, so this waits until you start it.") : t("Begins when the task before it has completed.");
-  return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: t("To be done next: {0}, {1}", task, when) };
+  const when = held ? l10n.t("paused") : place === 1 ? l10n.t("next") : l10n.t("queued");
+  const why = held
+    ? l10n.t("The task before did not complete, so this waits until you start it.")
+    : l10n.t("Begins when the task before it has completed.");
+  return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: l10n.t("To be done next: {0}, {1}", task, when) };
 }
 
 function turnText({ turn, waits }: TurnRow): RowText {
-  const task = turn.text === "" ? t("Task") : (wordsOfOwn(turn.text) ?? oneLine(turn.text, 120));
+  const task = turn.text === "" ? l10n.t("Task") : (wordsOfOwn(turn.text) ?? oneLine(turn.text, 120));
   switch (turn.phase.kind) {
     case "started":
       return waits
         ? { label: task, description: WAITS, tooltip: task, spoken: stateOf(task, WAITS) }
-        : { label: task, description: t("working"), tooltip: task, spoken: t("Working on: {0}", task) };
+        : { label: task, description: l10n.t("working"), tooltip: task, spoken: l10n.t("Working on: {0}", task) };
     case "interrupted":
-      return { label: task, description: t("interrupted"), tooltip: task, spoken: stateOf(task, t("interrupted")) };
+      return { label: task, description: l10n.t("interrupted"), tooltip: task, spoken: stateOf(task, l10n.t("interrupted")) };
     case "ended": {
       const outcome = list(endText(turn.phase.reason), ...leftText(turn.phase));
-      const summary = oneLine(messageText(turn.phase.problem) ?? firstParagraph(turn.phase.summary), 600);
+      const summary = oneLine(turn.phase.problem === undefined ? firstParagraph(turn.phase.summary) : textOf(turn.phase.problem), 600);
       return { label: task, description: outcome, tooltip: lines(task, summary), spoken: stateOf(task, outcome) };
     }
   }
@@ -188,23 +188,23 @@ function answerText({ summary, asks }: AnswerRow): RowText {
     label: oneLine(said, 160),
     description: "",
     tooltip: visible(said.slice(0, 1_500)),
-    spoken: asks ? t("Question: {0}", spoken) : t("Answer: {0}", spoken),
+    spoken: asks ? l10n.t("Question: {0}", spoken) : l10n.t("Answer: {0}", spoken),
   };
 }
 
 function rootText({ plan, running, waits, turn, task, ready }: RootRow): RowText {
-  const state = list(ready ? t("waits for your approval") : outcomeText(turn, running), remainder(openItems(plan)), unchecked(turn));
-  const shown = running && turn !== undefined ? (waits ? WAITS : t("working")) : state;
+  const state = list(ready ? l10n.t("waits for your approval") : outcomeText(turn, running), remainder(openItems(plan)), unchecked(turn));
+  const shown = running && turn !== undefined ? (waits ? WAITS : l10n.t("working")) : state;
   const words = oneLine(task, 120);
   return {
     // The header of the view shows the progress.
-    label: words || t("Plan"),
+    label: words || l10n.t("Plan"),
     description: shown,
     tooltip: lines(oneLine(task, 300), done(plan), question(turn)),
     spoken:
       words === ""
-        ? t("Plan, {0} of {1} done, {2}", plan.completed, plan.total, shown)
-        : t("{0}. Plan, {1} of {2} done, {3}", words, plan.completed, plan.total, shown),
+        ? l10n.t("Plan, {0} of {1} done, {2}", plan.completed, plan.total, shown)
+        : l10n.t("{0}. Plan, {1} of {2} done, {3}", words, plan.completed, plan.total, shown),
   };
 }
 
@@ -217,7 +217,7 @@ function outcomeText(turn: Turn | undefined, running: boolean): string {
     case "started":
       return "";
     case "interrupted":
-      return t("interrupted");
+      return l10n.t("interrupted");
     case "ended":
       return turn.phase.reason === "completed" ? "" : endText(turn.phase.reason);
   }
@@ -230,7 +230,7 @@ function question(turn: Turn | undefined): string {
   return phase?.kind === "ended" && phase.reason === "needsInput" ? oneLine(lastQuestion(phase.summary), 600) : "";
 }
 
-const remainder = (open: number): string => (open === 0 ? t("done") : t("{0} open", open));
+const remainder = (open: number): string => (open === 0 ? l10n.t("done") : l10n.t("{0} open", open));
 
 function itemText(row: ItemRow): RowText {
   const { item } = row;
@@ -251,8 +251,8 @@ function itemText(row: ItemRow): RowText {
     tooltip: lines(
       `${number}${oneLine(item.content, 1_000)}`,
       capitalised(said),
-      item.status === "completed" && isDeclaredOnly(item) ? t("The agent says it is done; nothing was recorded under it.") : "",
-      ...row.blockers.map((blocker) => t("Waits for #{0} {1}", oneLine(blocker.id, 12), oneLine(blocker.content, 300))),
+      item.status === "completed" && isDeclaredOnly(item) ? l10n.t("The agent says it is done; nothing was recorded under it.") : "",
+      ...row.blockers.map((blocker) => l10n.t("Waits for #{0} {1}", oneLine(blocker.id, 12), oneLine(blocker.content, 300))),
       counts,
     ),
     spoken: list(label, said, counts),
@@ -263,28 +263,28 @@ function itemState({ item, blockers, activity }: ItemRow, inProgress: boolean): 
   const took = item.elapsedMs >= 1_000;
   if (inProgress) {
     const shown = oneLine(activity, 80);
-    return { shown, said: list(t("in progress"), shown) };
+    return { shown, said: list(l10n.t("in progress"), shown) };
   }
   if (item.status === "completed") {
     if (isDeclaredOnly(item)) {
-      return { shown: t("no recorded work"), said: t("completed, no recorded work") };
+      return { shown: l10n.t("no recorded work"), said: l10n.t("completed, no recorded work") };
     }
     return took
-      ? { shown: duration(whole(item.elapsedMs)), said: t("completed in {0}", spoken(whole(item.elapsedMs))) }
-      : { shown: "", said: t("completed") };
+      ? { shown: duration(whole(item.elapsedMs)), said: l10n.t("completed in {0}", spoken(whole(item.elapsedMs))) }
+      : { shown: "", said: l10n.t("completed") };
   }
   if (item.status === "cancelled") {
-    return { shown: t("cancelled"), said: t("cancelled") };
+    return { shown: l10n.t("cancelled"), said: l10n.t("cancelled") };
   }
   if (item.status === "inProgress") {
-    return { shown: t("begun"), said: took ? t("begun, {0} so far", spoken(whole(item.elapsedMs))) : t("begun") };
+    return { shown: l10n.t("begun"), said: took ? l10n.t("begun, {0} so far", spoken(whole(item.elapsedMs))) : l10n.t("begun") };
   }
   if (item.blocked || blockers.length > 0) {
     const by = blockers.map(({ id }) => `#${oneLine(id, 12)}`).join(", ");
-    const shown = by === "" ? t("blocked") : t("blocked by {0}", by);
+    const shown = by === "" ? l10n.t("blocked") : l10n.t("blocked by {0}", by);
     return { shown, said: shown };
   }
-  return { shown: "", said: took ? t("open, {0} so far", spoken(whole(item.elapsedMs))) : t("open") };
+  return { shown: "", said: took ? l10n.t("open, {0} so far", spoken(whole(item.elapsedMs))) : l10n.t("open") };
 }
 
 function subagentText({ subagent, activity, live }: SubagentRow): RowText {
@@ -300,19 +300,19 @@ function subagentText({ subagent, activity, live }: SubagentRow): RowText {
   return {
     label: title,
     description: [progress, quiet ? "" : state, doing].filter((part) => part !== "").join(" · "),
-    tooltip: lines(t("Subagent: {0}", oneLine(subagent.title, 600)), capitalised(list(state, said)), spent),
-    spoken: list(t("Subagent {0}", title), state, said, doing),
+    tooltip: lines(l10n.t("Subagent: {0}", oneLine(subagent.title, 600)), capitalised(list(state, said)), spent),
+    spoken: list(l10n.t("Subagent {0}", title), state, said, doing),
   };
 }
 
 function subagentState(phase: SubagentPhase, live: boolean): string {
   switch (phase.kind) {
     case "waiting":
-      return live ? t("waits for others") : t("interrupted");
+      return live ? l10n.t("waits for others") : l10n.t("interrupted");
     case "running":
-      return live ? t("working") : t("interrupted");
+      return live ? l10n.t("working") : l10n.t("interrupted");
     case "ended":
-      return isDone(phase) ? t("done") : endText(phase.reason);
+      return isDone(phase) ? l10n.t("done") : endText(phase.reason);
   }
 }
 
@@ -330,27 +330,30 @@ function fileText({ file, edits }: FileRow): RowText {
     description: [edits === 0 ? "" : counted.edits(edits), folder].filter((part) => part !== "").join("  "),
     tooltip: lines(
       oneLine(file.path, 400),
-      edits === 0 ? "" : edits === 1 ? t("1 edit of this step to review") : t("{0} edits of this step to review", edits),
+      edits === 0 ? "" : edits === 1 ? l10n.t("1 edit of this step to review") : l10n.t("{0} edits of this step to review", edits),
     ),
     spoken:
       edits === 0
-        ? t("File {0}, nothing to review", path)
+        ? l10n.t("File {0}, nothing to review", path)
         : edits === 1
-          ? t("File {0}, 1 edit to review", path)
-          : t("File {0}, {1} edits to review", path, edits),
+          ? l10n.t("File {0}, 1 edit to review", path)
+          : l10n.t("File {0}, {1} edits to review", path, edits),
   };
 }
 
 function commandText({ command, parent }: CommandRow): RowText {
   const { elapsedMs } = command;
-  const title = oneLine(command.title, 300);
+  const title = oneLine(textOf(command.title), 300);
   const state = stateText(command.state, parent.running);
   // The icon shows that a command passed, so the row shows its duration.
   const quiet = command.state === "done" && elapsedMs !== undefined;
   return {
     label: title,
     description: list(quiet ? "" : state, elapsedMs === undefined ? "" : duration(elapsedMs)),
-    tooltip: lines(oneLine(command.title, 1_000), capitalised(elapsedMs === undefined ? state : t("{0} after {1}", state, duration(elapsedMs)))),
+    tooltip: lines(
+      oneLine(textOf(command.title), 1_000),
+      capitalised(elapsedMs === undefined ? state : l10n.t("{0} after {1}", state, duration(elapsedMs))),
+    ),
     spoken: list(title, state, elapsedMs === undefined ? "" : spoken(elapsedMs)),
   };
 }
@@ -363,32 +366,32 @@ function processText({ process }: ProcessRow): RowText {
   return {
     label: command,
     description: last === "" ? state : `${state} · ${last}`,
-    tooltip: lines(oneExactLine(process.command, 1_000), t("Process {0}: {1}", process.id, state), visible(process.tail.slice(-1_000))),
-    spoken: list(t("Process {0}", command), state, last),
+    tooltip: lines(oneExactLine(process.command, 1_000), l10n.t("Process {0}: {1}", process.id, state), visible(process.tail.slice(-1_000))),
+    spoken: list(l10n.t("Process {0}", command), state, last),
   };
 }
 
 function droppedText({ texts }: DroppedRow): RowText {
-  const label = texts.length === 1 ? t("1 step was dropped") : t("{0} steps were dropped", texts.length);
+  const label = texts.length === 1 ? l10n.t("1 step was dropped") : l10n.t("{0} steps were dropped", texts.length);
   return {
     label,
     description: "",
-    tooltip: lines(t("Left out of the plan while still open:"), ...texts.map((text) => oneLine(text, 300))),
+    tooltip: lines(l10n.t("Left out of the plan while still open:"), ...texts.map((text) => oneLine(text, 300))),
     spoken: stateOf(label, texts.map((text) => oneLine(text)).join("; ")),
   };
 }
 
 function historyText({ turns }: HistoryRow): RowText {
   return {
-    label: t("Earlier turns"),
+    label: l10n.t("Earlier turns"),
     description: String(turns.length),
-    tooltip: t("Plans of earlier turns of this session, newest first"),
-    spoken: list(t("Earlier turns"), counted.plans(turns.length)),
+    tooltip: l10n.t("Plans of earlier turns of this session, newest first"),
+    spoken: list(l10n.t("Earlier turns"), counted.plans(turns.length)),
   };
 }
 
 function earlierText({ earlier: { task, reason, plan } }: EarlierRow): RowText {
-  const label = oneLine(task, 120) || t("Task");
+  const label = oneLine(task, 120) || l10n.t("Task");
   const outcome = reason === "completed" ? remainder(openItems(plan)) : endText(reason);
   return {
     label,
@@ -398,10 +401,10 @@ function earlierText({ earlier: { task, reason, plan } }: EarlierRow): RowText {
   };
 }
 
-const done = ({ completed, total }: { readonly completed: number; readonly total: number }): string => t("{0} of {1} done", completed, total);
+const done = ({ completed, total }: { readonly completed: number; readonly total: number }): string => l10n.t("{0} of {1} done", completed, total);
 
 /** A row and its state, for the ear. */
-const stateOf = (row: string, state: string): string => t("{0}: {1}", row, state);
+const stateOf = (row: string, state: string): string => l10n.t("{0}: {1}", row, state);
 
 const spoken = (ms: number): string => spokenDuration(ms, env.language);
 

@@ -1,5 +1,4 @@
 import type {
-  ApproveParams,
   SubagentNotification,
   EarlierPlan,
   FollowUp,
@@ -11,6 +10,7 @@ import type {
   ReviewNotification,
 } from "../protocol";
 import type { Turn } from "../stores/session";
+import type { Approval } from "../text/approval";
 
 /** Row of the plan view, before it becomes a tree item. */
 export type Row =
@@ -32,7 +32,7 @@ export type Row =
 
 export interface ApprovalRow {
   readonly kind: "approval";
-  readonly params: ApproveParams;
+  readonly params: Approval;
   /** True once the question was shown for so long that an answer counts. The row then has its buttons. */
   readonly armed: boolean;
 }

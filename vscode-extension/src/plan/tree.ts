@@ -13,7 +13,7 @@ import type { ReviewStore } from "../stores/review";
 import type { SessionStore, Turn } from "../stores/session";
 import { answersNeeded } from "../text/counts";
 import { label } from "../text/display";
-import { messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 import { hasFailed } from "../text/processes";
 import { iconOf } from "./icons";
 import { readyPlan } from "./planReady";
@@ -272,7 +272,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
 
   #items(root: RootRow): ItemRow[] {
     const { sessions, reviews } = this.sources;
-    const activity = (root.running ? sessions.activeTool?.title : undefined) ?? "";
+    const activity = root.running && sessions.activeTool !== undefined ? textOf(sessions.activeTool.title) : "";
     const subagents = this.#subagentsOf(root);
     return itemRows(root, ({ id, status }) => ({
       activity: status === "inProgress" ? activity : "",
@@ -312,7 +312,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
 
   #subagent(parent: SubagentRow["parent"], subagent: SubagentNotification, running: boolean): SubagentRow {
     const live = running && subagent.phase.kind !== "ended";
-    return { kind: "subagent", parent, subagent, live, activity: live ? (this.sources.sessions.activeToolOf(subagent.turnId)?.title ?? "") : "" };
+    const tool = live ? this.sources.sessions.activeToolOf(subagent.turnId) : undefined;
+    return { kind: "subagent", parent, subagent, live, activity: tool === undefined ? "" : textOf(tool.title) };
   }
 
   #ofSubagent(row: SubagentRow): ItemRow[] {
@@ -369,7 +370,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const waiting = this.#waiting();
     this.#view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: l10n.t("Cairn: {0}", answersNeeded(waiting)) };
     const { readOnly } = this.sources.sessions;
-    const message = readOnly === undefined ? "" : l10n.t("Read-only: {0}", label(messageText(readOnly) ?? readOnly.text, 200));
+    const message = readOnly === undefined ? "" : l10n.t("Read-only: {0}", label(textOf(readOnly), 200));
     if ((this.#view.message ?? "") !== message) {
       this.#view.message = message;
     }

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Agent } from "../daemon/agent";
 import { type Checkpoint, type CheckpointConflict, requests } from "../protocol";
 import { inert, label, oneLine } from "../text/display";
-import { problemLines } from "../text/messages";
+import { textOf } from "../text/messages";
 import { showFailure } from "../status/offer";
 
 const SCHEME = "cairn-checkpoint";
@@ -50,14 +50,14 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
   }
 
   async #goBack(checkpoint: Checkpoint, overwrite: boolean): Promise<void> {
-    const { restored, conflicts, failed, problems } = await this.agent.request(requests.restoreCheckpoint, {
+    const { restored, conflicts, failed } = await this.agent.request(requests.restoreCheckpoint, {
       turnId: checkpoint.turnId,
       overwrite,
     });
     if (conflicts.length > 0 && !overwrite) {
       await this.#askToOverwrite(checkpoint, conflicts);
     } else if (failed.length > 0) {
-      const lines = oneLine(problemLines(failed, problems).join("; "), 400);
+      const lines = oneLine(failed.map(textOf).join("; "), 400);
       void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some files were not restored: {0}", lines)));
     } else {
       const task = oneLine(checkpoint.task, 80);

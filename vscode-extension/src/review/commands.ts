@@ -5,7 +5,7 @@ import type { Agent } from "../daemon/agent";
 import { type DecideParams, type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
 import { type PlacedHunk, type ReviewStore, canAccept } from "../stores/review";
 import { inert, oneLine } from "../text/display";
-import { messageText, problemLines } from "../text/messages";
+import { textOf } from "../text/messages";
 import { type Baselines, isComparison } from "./baseline";
 import type { CurrentEdit } from "./currentEdit";
 import { addedLines } from "./editors";
@@ -36,12 +36,10 @@ interface Choice {
   readonly rev?: number;
 }
 
-const { t } = vscode.l10n;
-
-const NO_HUNK = t("There is no proposed edit at the cursor. “Cairn: Next Edit” goes to one.");
-const CANNOT_APPLY = t("The lines that this edit replaces are no longer in the text, so it cannot be made again.");
-const NO_FILE = t("This file has no proposed edits.");
-const NO_EDITS = t("There are no proposed edits.");
+const NO_HUNK = vscode.l10n.t("There is no proposed edit at the cursor. “Cairn: Next Edit” goes to one.");
+const CANNOT_APPLY = vscode.l10n.t("The lines that this edit replaces are no longer in the text, so it cannot be made again.");
+const NO_FILE = vscode.l10n.t("This file has no proposed edits.");
+const NO_EDITS = vscode.l10n.t("There are no proposed edits.");
 
 /** Requests of a decision while the user types. */
 const MOST_TRIES = 5;
@@ -140,11 +138,11 @@ export class ReviewCommands implements vscode.Disposable {
     // The edit below may have moved up to this line.
     const next = this.reviews.neighbour(file.uri, hunk.range.start.line - 1, "next");
     if (next === undefined) {
-      say(t("All edits are decided."));
+      say(vscode.l10n.t("All edits are decided."));
       return;
     }
     if (!isSame(next.file.uri, file.uri)) {
-      say(t("Next file: {0}", next.file.path));
+      say(vscode.l10n.t("Next file: {0}", next.file.path));
     }
     await this.#goTo(next);
   }
@@ -228,22 +226,22 @@ export class ReviewCommands implements vscode.Disposable {
     try {
       for (const { scope, rev } of choices) {
         const params = { decision, scope, ...(rev === undefined ? {} : { rev }), ...(feedback === "" ? {} : { feedback }) };
-        const { applied, stale, failed, problems } = await this.#request(params);
+        const { applied, stale, failed } = await this.#request(params);
         result.applied += applied;
         result.stale += stale;
-        result.failed.push(...problemLines(failed, problems));
+        result.failed.push(...failed);
       }
     } catch (error) {
       void showFailure(error);
     }
     if (result.failed.length > 0) {
-      const lines = oneLine(result.failed.join("; "), 400);
-      void vscode.window.showWarningMessage(inert(t("Some edits were not decided: {0}", lines)));
+      const lines = oneLine(result.failed.map(textOf).join("; "), 400);
+      void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some edits were not decided: {0}", lines)));
     } else if (result.stale > 0) {
       say(
         result.stale === 1
-          ? t("The edit has changed meanwhile and was not decided: look again.")
-          : t("{0} edits have changed meanwhile and were not decided: look again.", result.stale),
+          ? vscode.l10n.t("The edit has changed meanwhile and was not decided: look again.")
+          : vscode.l10n.t("{0} edits have changed meanwhile and were not decided: look again.", result.stale),
       );
     }
     if (result.applied > 0) {
@@ -275,12 +273,12 @@ export class ReviewCommands implements vscode.Disposable {
     if (applied <= MANY_EDITS && files <= MANY_FILES && !dropped) {
       return;
     }
-    const undo = t("Undo");
+    const undo = vscode.l10n.t("Undo");
     const message = dropped
-      ? t("Rejected, with what you typed in it.")
+      ? vscode.l10n.t("Rejected, with what you typed in it.")
       : decision === "accept"
-        ? t("{0} edits accepted.", applied)
-        : t("{0} edits rejected.", applied);
+        ? vscode.l10n.t("{0} edits accepted.", applied)
+        : vscode.l10n.t("{0} edits rejected.", applied);
     // Nothing waits for the answer.
     void vscode.window.showInformationMessage(message, undo).then((answer) => (answer === undo ? this.#undo(false) : undefined));
   }
@@ -307,9 +305,9 @@ export class ReviewCommands implements vscode.Disposable {
   async #undo(goes: boolean): Promise<void> {
     const restored = awaitNewEdit(this.reviews);
     try {
-      const { undone, message, problem } = await this.agent.request(requests.undoDecision, {});
+      const { undone, problem } = await this.agent.request(requests.undoDecision, {});
       if (!undone) {
-        say(messageText(problem ?? { code: "nothing_to_undo" }) ?? message ?? "");
+        say(problem === undefined ? "" : textOf(problem));
         return;
       }
     } catch (error) {
@@ -401,9 +399,9 @@ function placeOf({ range: { start } }: Hunk): vscode.Range {
 /** The user's reason, which may be empty; `undefined` if they go back. */
 async function askReason(): Promise<string | undefined> {
   const reason = await vscode.window.showInputBox({
-    title: t("Why is this rejected?"),
-    placeHolder: t("The agent reads it with the rejection"),
-    prompt: t("Leave it empty to reject without a reason"),
+    title: vscode.l10n.t("Why is this rejected?"),
+    placeHolder: vscode.l10n.t("The agent reads it with the rejection"),
+    prompt: vscode.l10n.t("Leave it empty to reject without a reason"),
     ignoreFocusOut: true,
   });
   return reason?.trim();
@@ -457,5 +455,5 @@ function activeUri(): string | undefined {
 }
 
 function say(text: string): void {
-  vscode.window.setStatusBarMessage(inert(t("Cairn: {0}", oneLine(text))), 6_000);
+  vscode.window.setStatusBarMessage(inert(vscode.l10n.t("Cairn: {0}", oneLine(text))), 6_000);
 }

@@ -20,7 +20,7 @@ export class Countdown {
       this.#attempt = undefined;
       return 0;
     }
-    const attempt = `${connection.attempt} ${connection.delayMs} ${connection.reason}`;
+    const attempt = `${connection.attempt} ${connection.delayMs} ${JSON.stringify(connection.reason)}`;
     if (attempt !== this.#attempt) {
       this.#attempt = attempt;
       this.#due = this.now() + connection.delayMs;

@@ -3,7 +3,7 @@ import { l10n } from "vscode";
 import type { Connection, ModelInfo } from "../protocol";
 import type { Link } from "../stores/status";
 import { oneLine } from "../text/display";
-import { messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 
 /** Input of the status bar label. */
 export interface Facts {
@@ -86,8 +86,8 @@ function urgent({ link, model, connection, retryInMs, waitsFor, running, plan, s
 }
 
 /** Label while a request waits for its next attempt, in `seconds` if more than 0. */
-function retrying({ attempt, reason: english, cause }: Extract<Connection, { kind: "retrying" }>, seconds: number): Label {
-  const reason = oneLine(messageText(cause) ?? english, 200);
+function retrying({ attempt, reason: message }: Extract<Connection, { kind: "retrying" }>, seconds: number): Label {
+  const reason = oneLine(textOf(message), 200);
   const words =
     seconds > 0
       ? { text: l10n.t("Cairn: retrying in {0} s", seconds), state: l10n.t("attempt {0} in {1} s: {2}", attempt, seconds, reason) }

@@ -9,7 +9,7 @@ import type { SessionStore, Turn } from "../stores/session";
 import type { StatusStore } from "../stores/status";
 import { firstParagraph, lastQuestion } from "../text/answer";
 import { inert, oneLine } from "../text/display";
-import { type Action, actionOf, actionsOfEnd, messageText } from "../text/messages";
+import { type Action, actionOf, actionsOfEnd, textOf } from "../text/messages";
 import { type Show, offerActions } from "./offer";
 
 const SHOW_CONVERSATION = (): Action => ({ label: vscode.l10n.t("Show Conversation"), command: ["cairn.showConversation"] });
@@ -57,7 +57,7 @@ export class Notices implements vscode.Disposable {
           case "internal": {
             const action = actionOf(banner);
             const buttons = action === undefined ? [] : [action];
-            void offerActions(vscode.window.showWarningMessage, messageText(banner) ?? banner.text, buttons);
+            void offerActions(vscode.window.showWarningMessage, textOf(banner), buttons);
             break;
           }
           case "untrusted":
@@ -169,10 +169,11 @@ async function ended(turn: Turn): Promise<void> {
   }
   switch (phase.reason) {
     case "failed":
-      await offerActions(vscode.window.showErrorMessage, messageText(phase.problem) ?? (phase.summary || vscode.l10n.t("The task failed.")), [
-        ...actionsOfEnd(phase.problem, sessionId, text !== ""),
-        SHOW_CONVERSATION(),
-      ]);
+      await offerActions(
+        vscode.window.showErrorMessage,
+        phase.problem === undefined ? phase.summary || vscode.l10n.t("The task failed.") : textOf(phase.problem),
+        [...actionsOfEnd(phase.problem, sessionId, text !== ""), SHOW_CONVERSATION()],
+      );
       break;
     case "needsInput":
       await offer(vscode.window.showInformationMessage, lastQuestion(phase.summary) || vscode.l10n.t("The agent waits for your reply."), {
@@ -183,7 +184,7 @@ async function ended(turn: Turn): Promise<void> {
     case "limit":
       await offerActions(
         vscode.window.showWarningMessage,
-        messageText(phase.problem) ?? (phase.summary || vscode.l10n.t("The task stopped at a limit.")),
+        phase.problem === undefined ? phase.summary || vscode.l10n.t("The task stopped at a limit.") : textOf(phase.problem),
         [...actionsOfEnd(phase.problem ?? { action: "continue_task" }, sessionId, false), SHOW_CONVERSATION()],
       );
       break;

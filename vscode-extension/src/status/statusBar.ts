@@ -11,7 +11,7 @@ import type { StatusStore } from "../stores/status";
 import type { ReviewNotification } from "../protocol";
 import { questionWords } from "../text/approval";
 import { inert, oneLine, sentences } from "../text/display";
-import { messageText } from "../text/messages";
+import { textOf } from "../text/messages";
 import { modeText } from "../text/modes";
 import { Countdown } from "./countdown";
 import { statusLabel } from "./label";
@@ -78,7 +78,7 @@ export class StatusBar implements vscode.Disposable {
       failed: reason === "failed",
       asks: reason === "needsInput",
       planReady,
-      readOnly: sessions.readOnly && oneLine(messageText(sessions.readOnly) ?? sessions.readOnly.text, 200),
+      readOnly: sessions.readOnly && oneLine(textOf(sessions.readOnly), 200),
     });
     const model = status.status?.model;
     const mode = modeText(modes.of(sessions.current));
@@ -93,8 +93,8 @@ export class StatusBar implements vscode.Disposable {
           ]),
       vscode.l10n.t("{0} mode: {1}", mode.name, mode.explanation),
       ...(sessions.usage === undefined ? [] : (meter(sessions.usage)?.lines ?? [])),
-      ...(status.status?.sandbox === undefined ? [] : [oneLine(messageText(status.status.sandbox) ?? status.status.sandbox.text, 200)]),
-      ...(status.status?.banners.map((banner) => oneLine(messageText(banner) ?? banner.text, 300)) ?? []),
+      ...(status.status?.sandbox === undefined ? [] : [oneLine(textOf(status.status.sandbox), 200)]),
+      ...(status.status?.banners.map((banner) => oneLine(textOf(banner), 300)) ?? []),
     ];
     // Names of models and reasons of servers are untrusted text.
     const lines = said.map((line) => oneLine(line, 300));

@@ -1,5 +1,6 @@
-import type { ApprovalDecision, ApproveParams, ApproveResult, ToolNotification, TurnNotification } from "../protocol";
+import type { ApprovalDecision, ApproveResult, ToolNotification, TurnNotification } from "../protocol";
 import { Emitter } from "./emitter";
+import type { Approval } from "../text/approval";
 
 /**
  * Time that a question is in view before an answer counts, in milliseconds. A click or key that comes
@@ -11,7 +12,7 @@ export const ARMED_AFTER_MS = 700;
 export type Answered = "counted" | "early" | "gone";
 
 interface Question {
-  readonly params: ApproveParams;
+  readonly params: Approval;
   readonly resolve: (result: ApproveResult) => void;
   arming: ReturnType<typeof setTimeout> | undefined;
 }
@@ -19,7 +20,7 @@ interface Question {
 /** Questions that wait for the user. The first answer wins, from any place in the UI. */
 export class ApprovalStore {
   readonly #waiting = new Map<string, Question>();
-  readonly #added = new Emitter<ApproveParams>();
+  readonly #added = new Emitter<Approval>();
   readonly #armed = new Emitter<string>();
   readonly #settled = new Emitter<string>();
 
@@ -30,15 +31,15 @@ export class ApprovalStore {
   readonly onDidSettle = this.#settled.event;
 
   /** Oldest first. */
-  get waiting(): ApproveParams[] {
+  get waiting(): Approval[] {
     return [...this.#waiting.values()].map(({ params }) => params);
   }
 
-  get(approvalId: string): ApproveParams | undefined {
+  get(approvalId: string): Approval | undefined {
     return this.#waiting.get(approvalId)?.params;
   }
 
-  ask(params: ApproveParams): Promise<ApproveResult> {
+  ask(params: Approval): Promise<ApproveResult> {
     return new Promise((resolve) => {
       const question: Question = { params, resolve, arming: undefined };
       this.#waiting.set(params.approvalId, question);
@@ -117,7 +118,7 @@ export class ApprovalStore {
     this.#withdrawWhere(() => true);
   }
 
-  #withdrawWhere(matches: (params: ApproveParams) => boolean): void {
+  #withdrawWhere(matches: (params: Approval) => boolean): void {
     for (const params of this.waiting.filter(matches)) {
       this.withdraw(params.approvalId);
     }

@@ -50,7 +50,7 @@ export class StatusStore {
     this.#status = status;
     this.#changed.fire();
     for (const banner of status.banners) {
-      const key = `${banner.kind}\n${banner.text}`;
+      const key = `${banner.kind}\n${JSON.stringify([banner.code, banner.args])}`;
       if (!this.#seen.has(key)) {
         this.#seen.add(key);
         this.#banner.fire(banner);

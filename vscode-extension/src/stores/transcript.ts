@@ -1,5 +1,4 @@
 import type {
-  ApproveParams,
   Attachment,
   EndReason,
   MessageNotification,
@@ -9,16 +8,16 @@ import type {
   ToolNotification,
   ToolState,
   TranscriptEntry,
-  TurnEndProblem,
-  TurnNotice,
   TurnNotification,
   TurnSpent,
+  UiMessage,
   Usage,
 } from "../protocol";
+import type { Approval } from "../text/approval";
 import { Emitter } from "./emitter";
 
 /** Facts about a call that later versions of the daemon tell. */
-export type CallFacts = Pick<ToolNotification, "label" | "toolKind" | "target" | "stats" | "startedAt" | "endedAt" | "decision">;
+export type CallFacts = Pick<ToolNotification, "toolKind" | "target" | "stats" | "startedAt" | "endedAt" | "decision">;
 
 export type CallPlace = Pick<ParentCall, "sessionId" | "callId">;
 
@@ -37,7 +36,7 @@ export type Entry = Place &
         text: string;
         incomplete: boolean;
         ended: boolean;
-        readonly notice?: TurnNotice | undefined;
+        readonly notice?: UiMessage | undefined;
         /** Times in milliseconds since 1970, if they are known. */
         readonly at?: number | undefined;
         endedAt?: number | undefined;
@@ -52,7 +51,7 @@ export type Entry = Place &
         readonly callId: string;
         /** Name of the tool; empty until the call itself is known. */
         name: string;
-        title: string;
+        title: UiMessage;
         state: ToolState;
         detail: string;
         command: string | undefined;
@@ -75,7 +74,7 @@ export type Entry = Place &
         /** No command has checked the last edit of the turn with success. */
         readonly uncheckedEdits: boolean;
         readonly usage: Usage;
-        readonly problem?: TurnEndProblem | undefined;
+        readonly problem?: UiMessage | undefined;
         readonly spent?: TurnSpent | undefined;
       }
   );
@@ -253,8 +252,8 @@ export class TranscriptStore {
   }
 
   /** The whole command of a call that waits for approval. Other approvals have no command; the call's title describes them. */
-  approval(asked: ApproveParams): void {
-    const { title } = asked;
+  approval(asked: Approval): void {
+    const { question: title } = asked;
     const command = asked.kind === "change" || asked.kind === "read" ? undefined : asked.command;
     const id = toolKey(asked);
     const last = this.#entries.get(id);
@@ -395,9 +394,8 @@ export class TranscriptStore {
   }
 }
 
-function factsOf({ label, toolKind, target, stats, startedAt, endedAt, decision }: ToolNotification): CallFacts {
+function factsOf({ toolKind, target, stats, startedAt, endedAt, decision }: ToolNotification): CallFacts {
   return {
-    ...(label && { label }),
     ...(toolKind && { toolKind }),
     ...(target && { target }),
     ...(stats && { stats }),

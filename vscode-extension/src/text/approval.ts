@@ -1,9 +1,9 @@
 import { l10n } from "vscode";
 
-import type { ApprovalDecision, ApprovalQuestion, ApproveParams, CallDecision, CommandRisk, SessionScope } from "../protocol";
+import type { ApprovalDecision, ApproveParams, CallDecision, UiMessage } from "../protocol";
 import { timeOfDay } from "./ago";
 import { exact, inert, label, oneExactLine, oneLine } from "./display";
-import { type CodedMessage, listOf, messageText } from "./messages";
+import { textOf } from "./messages";
 import { pieces } from "./width";
 
 /** Longest command that a notification shows well. */
@@ -13,17 +13,22 @@ const ROW_EM = 29;
 /** At the beginning of what belongs to the line above. */
 const GOES_ON = "↪ ";
 
-type Asked = Pick<ApproveParams, "title" | "command" | "subagent" | "changed" | "quarantined" | "risks">;
+/** A question of the agent in the user's language. */
+export interface Approval extends Omit<ApproveParams, "title" | "command" | "files" | "reasons" | "risks" | "forSession"> {
+  readonly title: string;
+  /** The title as the daemon sent it. */
+  readonly question: UiMessage;
+  /** Command, byte for byte, or the line that names the files of a question about files. */
+  readonly command: string;
+  /** Reasons for the question, in sentences. */
+  readonly reason: string;
+  /** Effects of a command that make an answer risky, in one line; empty without one. */
+  readonly risk: string;
+  /** Scope of an approval for the session, as a part of a sentence. */
+  readonly forSession: string;
+}
 
-const risks: Readonly<Record<CommandRisk, string>> = {
-  deletesFiles: l10n.t("deletes files"),
-  discardsChanges: l10n.t("discards uncommitted changes"),
-  rewritesHistory: l10n.t("rewrites history"),
-  leavesWorkspace: l10n.t("leaves the workspace"),
-  changesControlFiles: l10n.t("changes files that decide what runs"),
-  lacksNetwork: l10n.t("needs the network: will fail"),
-  cannotTell: l10n.t("hides its effects"),
-};
+type Asked = Pick<Approval, "title" | "command" | "subagent" | "changed" | "quarantined" | "risk">;
 
 const decisions: Readonly<Record<ApprovalDecision, string>> = {
   allowOnce: l10n.t("allowed once"),
@@ -39,73 +44,28 @@ export function decisionWords({ decision, by, at }: CallDecision): string {
   return `${by === "session" || by === "rule" ? earlier : decisions[decision]} ${timeOfDay(at)}`;
 }
 
-/** Effects of a command that make an answer risky, in one line; empty without one. */
-export function riskLine({ risks: found = [] }: Pick<ApproveParams, "risks">): string {
-  // A later daemon may know more of them.
-  const words = found.map((risk) => (risks as Partial<Record<string, string>>)[risk] ?? l10n.t("has a risk that this version does not know"));
-  return [...new Set(words)].join(" · ");
-}
-
-/** Scope of an approval for the session, as a part of a sentence. */
-const scopes: Readonly<Record<SessionScope, string>> = {
-  sameCommand: l10n.t("exactly this command, again"),
-  sameFile: l10n.t("this file, as often as it likes"),
-  anyChangeOfFile: l10n.t("any change of this file"),
-  sameAction: l10n.t("exactly this, again"),
-  anyPlanChange: l10n.t("any change of the plan"),
-  anySubagent: l10n.t("any subagent"),
-  anyUseOfProcesses: l10n.t("reading and stopping processes"),
-  anyInput: l10n.t("anything typed into this process"),
-  once: l10n.t("these files, this once"),
-};
-
-/** The question in the extension's own words, or in the daemon's for codes of a newer daemon. */
-export function inOwnWords(params: ApproveParams): ApproveParams {
-  const { question, reasons = [], sessionScope } = params;
-  const sentences = reasons.flatMap((reason: CodedMessage) => messageText(reason) ?? []);
+/** The question in the user's language. */
+export function approvalOf({ title, command, files, reasons = [], risks = [], forSession, ...params }: ApproveParams): Approval {
   return {
     ...params,
-    title: messageText(question) ?? params.title,
-    command: fileLine(question) ?? params.command,
-    reason: sentences.length === 0 || sentences.length < reasons.length ? params.reason : sentences.join(" "),
-    forSession: (sessionScope === undefined ? undefined : scopes[sessionScope]) ?? params.forSession,
+    title: textOf(title),
+    question: title,
+    command: files === undefined ? command : textOf(files),
+    reason: reasons.map(textOf).join(" "),
+    risk: risks.map(textOf).join(" · "),
+    forSession: textOf(forSession),
   };
-}
-
-/** Line in the place of a command for a question about files. Not a bare path, which could be read as a command. */
-function fileLine(question: ApprovalQuestion | undefined): string | undefined {
-  switch (question?.code) {
-    case "read_secret_file":
-      return l10n.t("Read {file}", question.args);
-    case "change_protected_file":
-      return l10n.t("Change {file}", question.args);
-    case "delete_protected_file":
-      return l10n.t("Delete {file}", question.args);
-    case "move_protected_file":
-      return l10n.t("Move {from} to {to}", question.args);
-    case "run_command":
-    case "run_unsandboxed":
-    case "change_plan":
-    case "start_subagent":
-    case "use_process":
-    case "type_into_process":
-    case undefined:
-      return undefined;
-    case "return_files":
-      return listOf(question.args.files);
-  }
 }
 
 /**
  * The text of the notification that asks for an approval. Only when it is `whole` does it show
  * exactly what would run; otherwise it offers no Allow.
  */
-export function approvalNotice({ title, command, subagent, changed, quarantined, ...asked }: Asked): { message: string; whole: boolean } {
+export function approvalNotice({ title, command, subagent, changed, quarantined, risk }: Asked): { message: string; whole: boolean } {
   const shown = oneExactLine(command, COMMAND_CHARS);
   const asker = subagent === undefined ? "" : ` (${oneLine(subagent, 60)})`;
   const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
   const event = quarantined === true ? l10n.t("Protected files appeared or changed while a command ran. Cairn moved them to quarantine.") + " " : "";
-  const risk = riskLine(asked);
   const warning = risk === "" ? "" : ` (${risk})`;
   return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}${warning}`), whole: shown === command.replace(/\n+$/, "") };
 }
@@ -150,7 +110,7 @@ export interface Answer {
 
 /** The answers, then the question, line by line, because a list shows only short rows. */
 export function answerRows(
-  asked: Pick<ApproveParams, "command" | "cwd" | "rules" | "pattern" | "rulesFolder" | "forSession" | "quarantined" | "changed">,
+  asked: Pick<Approval, "command" | "cwd" | "rules" | "pattern" | "rulesFolder" | "forSession" | "quarantined" | "changed">,
 ): AnswerRow[] {
   const { command, cwd, rules, pattern, rulesFolder, forSession, quarantined, changed } = asked;
   if (quarantined === true) {
@@ -230,6 +190,6 @@ function lines(text: string): AnswerRow[] {
 }
 
 /** Name of the document with the proposed change: `Change package.json`. */
-export function previewName({ command }: Pick<ApproveParams, "command">): string {
+export function previewName({ command }: Pick<Approval, "command">): string {
   return oneLine(command, 80).replaceAll(/[/\\?#]/g, "∕");
 }

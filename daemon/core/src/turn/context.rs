@@ -343,8 +343,8 @@ impl Session {
         let shortened = Shortened { epoch: *epoch, how, before, after };
         self.shortened(shortened, effects);
         if only {
-            let summary = format!("{}.", shortened.in_words());
-            self.end(End::new(EndReason::Completed, summary), effects);
+            let end = End::new(EndReason::Completed, "");
+            self.end(End { compacted: Some(shortened), ..end }, effects);
         } else {
             self.call_model(effects);
         }

@@ -1,17 +1,17 @@
 //! End of a turn: the reason, and the cause if the work was not done.
 
-use std::fmt;
-
 use super::retry;
-use crate::model::Failure;
+use crate::{context::Shortened, model::Failure};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
     pub reason: EndReason,
-    /// Final text of the model, or the error and the next step for the user.
+    /// Last text of the model; empty if the turn has a cause, or is a compaction.
     pub summary: String,
-    /// Cause of a failure or a limit; its text is the summary.
+    /// Cause of a failure or a limit.
     pub cause: Option<EndCause>,
+    /// Compaction that the turn was for.
+    pub compacted: Option<Shortened>,
     /// Number of open items of the plan; 0 if the turn neither changed it nor did anything.
     pub open_items: u32,
     /// No command has checked the last edit of the turn with success.
@@ -28,7 +28,7 @@ pub enum EndReason {
     Limit,
 }
 
-/// Cause of the end of a turn before its work was done. Its text is for the user.
+/// Cause of the end of a turn before its work was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndCause {
     /// A request to the model failed, and is not sent again.
@@ -59,7 +59,14 @@ pub enum EndCause {
 
 impl End {
     pub(super) fn new(reason: EndReason, summary: impl Into<String>) -> Self {
-        Self { reason, summary: summary.into(), cause: None, open_items: 0, unchecked_edits: false }
+        Self {
+            reason,
+            summary: summary.into(),
+            cause: None,
+            compacted: None,
+            open_items: 0,
+            unchecked_edits: false,
+        }
     }
 }
 
@@ -76,8 +83,7 @@ impl From<EndCause> for End {
             | EndCause::WindowTooSmall { .. }
             | EndCause::NotCompacted(_) => EndReason::Failed,
         };
-        let summary = cause.to_string();
-        Self { cause: Some(cause), ..Self::new(reason, summary) }
+        Self { cause: Some(cause), ..Self::new(reason, "") }
     }
 }
 
@@ -88,38 +94,6 @@ impl EndCause {
         match self {
             EndCause::Model(failure) => retry::too_long(failure).map(|wait| wait.div_ceil(1000)),
             _ => None,
-        }
-    }
-}
-
-impl fmt::Display for EndCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EndCause::Model(failure) => {
-                write!(f, "{}.", failure.message.trim_end_matches('.'))?;
-                if let Some(seconds) = self.long_wait() {
-                    write!(f, " It asks to wait {seconds} s before the next try, which is longer than Cairn waits by itself: reply then.")?;
-                }
-                match failure.advice.to_string().as_str() {
-                    "" => Ok(()),
-                    advice => write!(f, " {advice}"),
-                }
-            }
-            EndCause::ModelRefused => f.write_str("The model refused to answer. Nothing was run. Say it differently, or choose another model."),
-            EndCause::UnknownStop(reason) => write!(f, "The model stopped for a reason Cairn does not know ({reason}). Nothing further was run."),
-            EndCause::RepeatedCall(tool) => write!(f, "Stopped: the model kept making the same call of {tool}. Reply with a hint on what to do differently."),
-            EndCause::CallInText => f.write_str("The model wrote its tool calls as text, twice in a row, so nothing was run. Usually the chat template of the model server is the cause: start the server with its support for tools (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice with a --tool-call-parser), or choose another model."),
-            EndCause::ContextFull { message, compacted } => {
-                let message = message.trim_end_matches('.');
-                let tried = if *compacted { ", also after it was compacted" } else { "" };
-                write!(f, "{message}. The conversation does not fit the model{tried}. Choose a model with more context, or start a new task.")
-            }
-            EndCause::WindowTooSmall { window, head } => write!(f, "The context window of the model server has {window} tokens, and the agent's instructions and tools take about {head} of them. Make it larger, for example 32768 tokens (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length, llama.cpp: --ctx-size, vLLM: --max-model-len), or choose another model."),
-            EndCause::NotCompacted(reason) => {
-                write!(f, "Not compacted, nothing was changed: {}.", reason.trim_end_matches('.'))
-            }
-            EndCause::RoundLimit(limit) => write!(f, "Stopped after {limit} rounds. Reply to let the agent go on, or raise cairn.limits.rounds."),
-            EndCause::OutputLimit => f.write_str("The answer was cut at the output limit. Raise cairn.model.maxTokens, or reply to let the agent go on."),
         }
     }
 }

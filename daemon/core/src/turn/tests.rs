@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::context::Shortened;
 use crate::plan::ListDialect;
 use crate::plan::reminder::NagPolicy;
 
@@ -141,7 +142,9 @@ fn describe(effect: &Effect) -> String {
         Effect::CallModel { .. } => "call model".into(),
         Effect::Summarize { shortest, .. } => format!("summarize, shortest: {shortest}"),
         Effect::RequestPendingEdits => "take stock".into(),
-        Effect::Shortened(shortened) => shortened.in_words(),
+        Effect::Shortened(Shortened { how, before, after, .. }) => {
+            format!("{how:?}: {before} → {after} tokens")
+        }
         Effect::WindowLearned { tokens } => format!("window: {tokens}"),
         Effect::LikelyCut { counted, sent } => format!("likely cut: {counted} of {sent}"),
         Effect::Wait { attempt, delay_ms, failure, .. } => {
@@ -163,8 +166,13 @@ fn describe(effect: &Effect) -> String {
         Effect::NoteAdded(note) => format!("note {:?}: {}", note.kind, short(&note.text)),
         Effect::PublishPlan { dropped } => format!("plan dropped={dropped:?}"),
         Effect::Spent => "spent".into(),
-        Effect::EndTurn(End { reason, summary, .. }) => {
-            format!("end {reason:?}: {}", short(summary))
+        Effect::EndTurn(End { reason, summary, cause, compacted, .. }) => {
+            let text = match (cause, compacted) {
+                (Some(cause), _) => format!("{cause:?}"),
+                (None, Some(Shortened { how, .. })) => format!("{how:?}"),
+                (None, None) => summary.clone(),
+            };
+            format!("end {reason:?}: {}", short(&text))
         }
     }
 }
@@ -407,7 +415,7 @@ fn an_empty_answer_is_requested_again_once() {
         call model
         spent
         message dropped: The model answered with nothing
-        end Failed: The model answered with nothing. Try again, or choose anothe
+        end Failed: Model(Failure { kind: Protocol, message: "The model answered
     "#]
     ]);
 }
@@ -431,7 +439,7 @@ fn a_call_in_text_never_runs_and_ends_the_turn_the_second_time() {
     test.reply(vec![text(written)], Stop::EndTurn).check(expect![[r#"
         spent
         message done: Now.
-        end Failed: The model wrote its tool calls as text, twice in a row, so n
+        end Failed: CallInText
     "#]]);
 }
 
@@ -460,7 +468,7 @@ fn a_call_cut_at_the_output_limit_never_runs() {
         spent
         message done: 
         calls dropped
-        end Limit: The answer was cut at the output limit. Raise cairn.model.ma
+        end Limit: OutputLimit
     "#]
     ]);
 }
@@ -473,7 +481,7 @@ fn rounds_are_limited() {
         test.reply(vec![call(&format!("c{n}"), "bash", json!({ "n": n }))], Stop::ToolUse)
             .done(&format!("c{n}"), "ok");
     }
-    assert!(test.log().contains("end Limit: Stopped after 2 rounds."));
+    assert!(test.log().contains("end Limit: RoundLimit(2)"));
 }
 
 #[test]

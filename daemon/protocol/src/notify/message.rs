@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Attachment, TurnNotice};
+use crate::{Attachment, UiMessage};
 
 /// A message of the conversation as it streams. Deltas append. The last one carries the complete
 /// text, which repairs a missed delta.
@@ -23,25 +23,25 @@ pub struct MessageNotification {
     /// The stream was cut: this text is not part of the conversation.
     #[serde(default)]
     pub incomplete: bool,
-    /// Code and arguments of a notice of the daemon. Since 1.1.
+    /// A notice of the daemon; `text` is the same in English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
-    pub notice: Option<TurnNotice>,
+    pub notice: Option<UiMessage>,
     /// Time at which the message began, in milliseconds since 1970; absent in messages of earlier
-    /// processes. Since 1.2.
+    /// processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub at: Option<u64>,
-    /// Time at which it ended, likewise. Since 1.2.
+    /// Time at which it ended, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub ended_at: Option<u64>,
     /// Words for a running task that its model has not read. The same message without it follows, with the time of
-    /// reading as `endedAt`; a turn that ends before keeps them for the next one. Since 1.4.
+    /// reading as `endedAt`; a turn that ends before keeps them for the next one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub unread: bool,
-    /// Content sent with the text, without `text` and `data`. Since 1.1.
+    /// Content sent with the text, without `text` and `data`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<Attachment>>")]
     pub attachments: Vec<Attachment>,

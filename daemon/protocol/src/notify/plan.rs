@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ToolLabel, ToolState};
+use crate::{ToolState, UiMessage};
 
 /// Plan of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -67,12 +67,8 @@ pub struct LinkedFile {
 #[serde(rename_all = "camelCase")]
 pub struct LinkedCommand {
     pub call_id: String,
-    /// Title in English, such as `Run npm test`.
-    pub title: String,
-    /// Code and arguments of the title; absent in plans of earlier versions. Since 1.3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub label: Option<ToolLabel>,
+    /// Title, such as `Run npm test`.
+    pub title: Box<UiMessage>,
     pub state: ToolState,
     /// Duration, once it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,7 @@ pub struct ReviewNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
-    /// True if a tool call waits for the decision about these hunks (mode `ask`). Since 1.3.
+    /// True if a tool call waits for the decision about these hunks (mode `ask`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub waiting: bool,

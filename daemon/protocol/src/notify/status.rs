@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ActionId, RetryReason, SandboxState, StatusProblem};
+use crate::{SandboxState, StatusProblem, UiMessage};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -33,11 +33,14 @@ pub struct StatusNotification {
 #[serde(rename_all = "camelCase")]
 pub struct SandboxStatus {
     pub kind: SandboxKind,
-    /// Sentence for the user, in English.
-    pub text: String,
-    /// Code and arguments of the text. Since 1.1.
     #[serde(flatten)]
-    pub state: SandboxState,
+    pub message: UiMessage,
+}
+
+impl From<&SandboxState> for SandboxStatus {
+    fn from(state: &SandboxState) -> Self {
+        Self { kind: state.kind(), message: state.message() }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -67,12 +70,8 @@ pub enum Connection {
         attempt: u32,
         #[ts(type = "number")]
         delay_ms: u64,
-        /// Reason in English.
-        reason: String,
-        /// Code and arguments of the reason. Since 1.3.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
-        cause: Option<RetryReason>,
+        /// Part of a sentence.
+        reason: UiMessage,
     },
 }
 
@@ -81,21 +80,13 @@ pub enum Connection {
 pub struct Banner {
     /// Stable name, by which a client can offer an action.
     pub kind: BannerKind,
-    /// Sentence for the user, in English.
-    pub text: String,
-    /// Code and arguments of the text. Since 1.1.
     #[serde(flatten)]
-    pub problem: StatusProblem,
-    /// Action that solves the problem; absent if there is none. Since 1.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub action: Option<ActionId>,
+    pub message: UiMessage,
 }
 
-impl Banner {
-    /// Builds the banner of a problem, with its kind and action.
-    pub fn new(problem: StatusProblem, text: impl Into<String>) -> Self {
-        Self { kind: problem.kind(), text: text.into(), action: problem.action(), problem }
+impl From<&StatusProblem> for Banner {
+    fn from(problem: &StatusProblem) -> Self {
+        Self { kind: problem.kind(), message: problem.message() }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ActionId, Attachment, ContextUse, TurnProblem};
+use crate::{Attachment, ContextUse, UiMessage};
 
 /// Beginning or end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -21,7 +21,7 @@ pub enum TurnPhase {
     Started {
         /// Text of the user.
         text: String,
-        /// Content sent with the text, without `text` and `data`. Since 1.1.
+        /// Content sent with the text, without `text` and `data`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[ts(optional, as = "Option<Vec<Attachment>>")]
         attachments: Vec<Attachment>,
@@ -31,18 +31,17 @@ pub enum TurnPhase {
         /// Last text of the assistant, or the failure and the next step for the user.
         summary: String,
         open_items: u32,
-        /// No command has tested, built or checked the last edit of the turn with success. Since 1.4.
+        /// No command has tested, built or checked the last edit of the turn with success.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[ts(optional, as = "Option<bool>")]
         unchecked_edits: bool,
         usage: Usage,
         /// Reason why the turn ended before its work was done; absent if it was completed or
-        /// cancelled. Since 1.1.
+        /// cancelled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
-        problem: Option<TurnEndProblem>,
-        /// Time, tokens and cost of this turn alone; absent for turns of earlier versions. Since
-        /// 1.2.
+        problem: Option<UiMessage>,
+        /// Time, tokens and cost of this turn alone; absent for turns of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         spent: Option<TurnSpent>,
@@ -60,23 +59,6 @@ pub struct TurnSpent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub cost_micros: Option<u64>,
-}
-
-/// Problem that ended a turn, with the next step of the user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnEndProblem {
-    #[serde(flatten)]
-    pub problem: TurnProblem,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
-    pub action: Option<ActionId>,
-}
-
-impl From<TurnProblem> for TurnEndProblem {
-    fn from(problem: TurnProblem) -> Self {
-        Self { action: problem.action(), problem }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -1,61 +1,74 @@
 //! The table of codes as a section of `docs/protocol.md`: `make gen` writes it, a test compares it.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{
-    ActionId, ApprovalQuestion, ApprovalReason, CodeRow, DenyDoubt, EditProblem, ModelFinding,
-    QuarantineEntry, QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem,
-    SandboxState, StatusProblem, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
+    ActionId, ApprovalQuestion, ApprovalReason, AskedFiles, CheckState, CheckedPart, CodeRow,
+    CommandRisk, DenyDoubt, EditProblem, FormChange, ModelFinding, QuarantineEntry,
+    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
+    SessionScope, StatusProblem, StillAcceptedEdit, ToolLabel, TurnNotice, TurnProblem,
+    UnclearCommand,
 };
+
+/// Returns all tables of messages, with their headings.
+pub(super) fn tables() -> Vec<(&'static str, Vec<CodeRow>)> {
+    vec![
+        ("Refused requests: `data` of an error", RequestProblem::rows()),
+        ("Ends of turns: `phase.problem` of `agent/turn`", TurnProblem::rows()),
+        ("Conditions: `banners` of `agent/status`", StatusProblem::rows()),
+        ("Notices of turns: `notice` of `agent/message`", TurnNotice::rows()),
+        (
+            "Decisions: `failed` and `problem` of `agent/review/*` and `agent/checkpoints/restore`",
+            ReviewProblem::rows(),
+        ),
+        (
+            "Reasons of these: `args.reason` of `edit_refused` and `edit_delayed`",
+            EditProblem::rows(),
+        ),
+        ("Edits of `edits_stay_accepted`", StillAcceptedEdit::rows()),
+        ("Read-only sessions: `readOnly` of a snapshot", ReadOnlyProblem::rows()),
+        ("Sandbox of commands: `sandbox` of `agent/status`", SandboxState::rows()),
+        (
+            "Titles of questions: `title` of `agent/approve`; the kind is its `forSession`",
+            ApprovalQuestion::rows(),
+        ),
+        ("Files of questions: `files`", AskedFiles::rows()),
+        ("Reasons of questions: `reasons`", ApprovalReason::rows()),
+        ("Reasons of these: `args.reason` of `command_unclear`", UnclearCommand::rows()),
+        ("Reasons of these: `args.doubt` of `deny_undecided`", DenyDoubt::rows()),
+        ("Risks of questions: `risks`", CommandRisk::rows()),
+        ("Scopes of questions: `forSession`", SessionScope::rows()),
+        ("Retries: `reason` of the connection `retrying` in `agent/status`", RetryReason::rows()),
+        (
+            "Parts of a model check: `part` of the `rows` of `agent/models/check`",
+            CheckedPart::rows(),
+        ),
+        ("States of these: `state`", CheckState::rows()),
+        ("Findings of these: `finding`; the kind is their `state`", ModelFinding::rows()),
+        ("Changes of `other_form`", FormChange::rows()),
+        (
+            "Quarantined files: `args.files` of `leftovers_quarantined`, `files_quarantined` and `return_files`",
+            QuarantineEntry::rows(),
+        ),
+        ("Gaps in the search for these: `args.faults`", QuarantineFault::rows()),
+        ("Titles of calls: `title` of `agent/tool`", ToolLabel::rows()),
+    ]
+}
+
+/// Returns the templates of all messages, for translators: sorted, each once.
+pub fn templates() -> BTreeSet<&'static str> {
+    let rows = tables().into_iter().flat_map(|(_, rows)| rows);
+    rows.flat_map(|row| row.templates).copied().collect()
+}
 
 /// Renders the section between the two marks of `docs/protocol.md`.
 pub fn section() -> String {
     let mut out = String::new();
-    table(&mut out, "Refused requests: `data` of an error", &RequestProblem::rows());
-    table(&mut out, "Ends of turns: `phase.problem` of `agent/turn`", &TurnProblem::rows());
-    table(&mut out, "Conditions: `banners` of `agent/status`", &StatusProblem::rows());
-    table(&mut out, "Notices of turns: `notice` of `agent/message`", &TurnNotice::rows());
-    table(
-        &mut out,
-        "Decisions: `problems` and `problem` of `agent/review/*` and `agent/checkpoints/restore`",
-        &ReviewProblem::rows(),
-    );
-    table(
-        &mut out,
-        "Reasons of these: `args.reason` of `edit_refused` and `edit_delayed`",
-        &EditProblem::rows(),
-    );
-    table(&mut out, "Read-only sessions: `readOnly` of a snapshot", &ReadOnlyProblem::rows());
-    table(&mut out, "Sandbox of commands: `sandbox` of `agent/status`", &SandboxState::rows());
-    table(
-        &mut out,
-        "Titles of questions: `question` of `agent/approve`; the kind is its `sessionScope`",
-        &ApprovalQuestion::rows(),
-    );
-    table(&mut out, "Reasons of questions: `reasons` of `agent/approve`", &ApprovalReason::rows());
-    table(
-        &mut out,
-        "Reasons of these: `args.reason` of `command_unclear`",
-        &UnclearCommand::rows(),
-    );
-    table(&mut out, "Reasons of these: `args.doubt` of `deny_undecided`", &DenyDoubt::rows());
-    table(
-        &mut out,
-        "Retries: `cause` of the connection `retrying` in `agent/status`",
-        &RetryReason::rows(),
-    );
-    table(
-        &mut out,
-        "Findings of a model check: `rows` of `agent/models/check`; the kind is their `state`",
-        &ModelFinding::rows(),
-    );
-    table(
-        &mut out,
-        "Quarantined files: `args.files` of `leftovers_quarantined`, `files_quarantined` and `return_files`",
-        &QuarantineEntry::rows(),
-    );
-    table(&mut out, "Gaps in the search for these: `args.faults`", &QuarantineFault::rows());
-    table(&mut out, "Titles of calls: `label` of `agent/tool`", &ToolLabel::rows());
+    for (title, rows) in tables() {
+        table(&mut out, title, &rows);
+    }
     let actions: Vec<String> =
         ActionId::ALL.iter().map(|id| format!("`{}`", wire_name(id))).collect();
     out.push_str(&format!("Actions: {}.\n", actions.join(", ")));
@@ -63,12 +76,15 @@ pub fn section() -> String {
 }
 
 fn table(out: &mut String, title: &str, rows: &[CodeRow]) {
-    out.push_str(&format!("{title}\n\n| code | kind | arguments | action |\n|---|---|---|---|\n"));
-    for CodeRow { code, kind, args, action } in rows {
+    out.push_str(&format!(
+        "{title}\n\n| code | kind | text | arguments | action |\n|---|---|---|---|---|\n"
+    ));
+    for CodeRow { code, kind, templates, args, action } in rows {
         let args: Vec<String> = args.iter().map(|arg| format!("`{arg}`")).collect();
         let action = action.map(|id| format!("`{}`", wire_name(&id))).unwrap_or_default();
         let kind = if kind.is_empty() { String::new() } else { format!("`{kind}`") };
-        out.push_str(&format!("| `{code}` | {kind} | {} | {action} |\n", args.join(", ")));
+        let text = templates.join("<br>").replace('\n', " ").replace('|', "\\|");
+        out.push_str(&format!("| `{code}` | {kind} | {text} | {} | {action} |\n", args.join(", ")));
     }
     out.push('\n');
 }
@@ -77,6 +93,9 @@ fn table(out: &mut String, title: &str, rows: &[CodeRow]) {
 pub(super) fn wire_name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
+        Ok(serde_json::Value::Object(message)) => {
+            message["code"].as_str().unwrap_or_default().to_owned()
+        }
         _ => String::new(),
     }
 }

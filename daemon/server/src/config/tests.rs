@@ -5,7 +5,7 @@ use super::*;
 /// Reads the section, with the faults as texts.
 fn read(section: &Value) -> (Settings, Vec<String>) {
     let (settings, faults) = super::read(section);
-    (settings, faults.iter().map(ToString::to_string).collect())
+    (settings, faults.iter().map(StatusProblem::english).collect())
 }
 
 #[test]
@@ -38,7 +38,12 @@ fn texts_of_the_user_replace_the_defaults() {
         "dialect": "tasks",
         "texts": {"stale": "Still true?", "initial": "", "unplanned": 1},
     }}));
-    assert_eq!(faults, ["cairn.plan.texts.unplanned: expected a string, found the number 1"]);
+    assert_eq!(
+        faults,
+        [
+            "The value of cairn.plan.texts.unplanned is not used: it must be a string, not the number 1."
+        ]
+    );
     assert_eq!(settings.dialect, Some(Dialect::Tasks));
     let texts = settings.reminders.in_words_of(Dialect::Tasks).texts;
     let usual = ReminderTexts::defaults(Dialect::Tasks);
@@ -67,13 +72,13 @@ fn a_hook_is_parsed_completely_or_reported() {
     ];
     assert_eq!(settings.hooks.0, expected);
     let expected = [
-        "cairn.hooks.turnEnd: only beforeTool and afterTool are about tools",
-        "cairn.hooks.turnEnd: a hook needs a command",
-        "cairn.hooks.turnEnd: expected a command or an object, found the number 7",
-        "cairn.hooks.afterTool: `seconds` of a hook must be a whole number from 1 to 600",
-        "cairn.hooks.afterTool: a hook has no `when`",
-        "cairn.hooks.never: there is no such setting",
-        "cairn.hooks.taskCreated: expected a list of hooks, found a string",
+        "The value of cairn.hooks.turnEnd is not used: only beforeTool and afterTool are about tools.",
+        "The value of cairn.hooks.turnEnd is not used: a hook needs a command.",
+        "The value of cairn.hooks.turnEnd is not used: expected a command or an object, found the number 7.",
+        "The value of cairn.hooks.afterTool is not used: `seconds` of a hook must be a whole number from 1 to 600.",
+        "The value of cairn.hooks.afterTool is not used: a hook has no `when`.",
+        "There is no setting cairn.hooks.never.",
+        "The value of cairn.hooks.taskCreated is not used: it must be a list of hooks, not a string.",
     ];
     assert_eq!(faults, expected);
 }
@@ -89,7 +94,7 @@ fn every_wrong_key_is_reported_and_the_others_are_used() {
     for name in [
         "model.provider",
         "model.name",
-        "model.nam:",
+        "model.nam.",
         "plan.reminder.policy",
         "plan.verification",
         "plan.dialect",
@@ -116,8 +121,8 @@ fn the_sandbox_is_on_unless_it_is_turned_off() {
 
 #[test]
 fn an_old_name_is_read_and_the_new_one_is_named() {
-    let notice = "cairn.plan.nag is now called cairn.plan.reminder. The old name still works; \
-                  please rename it.";
+    let notice = "The setting cairn.plan.nag is now called cairn.plan.reminder. The old name \
+                  still works; rename it.";
     let policy = |section| {
         let (settings, faults) = read(&section);
         assert_eq!(faults, [notice], "{section}");

@@ -55,7 +55,7 @@ pub(super) mod private_folders;
 pub(crate) use private_folders::shared_temporary;
 #[cfg(unix)]
 mod quarantine;
-pub mod quarantine_english;
+pub mod quarantine_text;
 #[cfg(unix)]
 mod quarantined;
 #[cfg(unix)]

@@ -151,10 +151,11 @@ impl JsonReport {
     }
 
     fn call(&mut self, tool: &ToolNotification) {
+        let title = tool.title.english();
         let call = || Call {
             call_id: &tool.call_id,
             name: &tool.name,
-            title: &tool.title,
+            title: &title,
             parent: tool.parent.as_ref().map(|parent| parent.call_id.as_str()),
         };
         if tool.state == ToolState::Running && self.running.insert(tool.call_id.clone()) {
@@ -196,12 +197,13 @@ impl Report for JsonReport {
             Notice::Tool(tool) => self.call(tool),
             Notice::Status(status) => {
                 if let Connection::Retrying { delay_ms, reason, .. } = &status.connection {
-                    self.write(&RunEvent::Retry { reason, delay_ms: *delay_ms });
+                    self.write(&RunEvent::Retry { reason: &reason.english(), delay_ms: *delay_ms });
                 }
                 // A script plays only where the user asked for it.
                 for banner in status.banners.iter().filter(|it| it.kind != BannerKind::Replay) {
-                    if self.banners.insert(banner.text.clone()) {
-                        self.warning(&banner.text);
+                    let text = banner.message.english();
+                    if self.banners.insert(text.clone()) {
+                        self.warning(&text);
                     }
                 }
             }

@@ -12,7 +12,7 @@ use crate::{
     config,
     environment::Environment,
     model::{
-        check::{self, words},
+        check,
         choose::{self, Keys},
         manners::KnownServers,
     },
@@ -55,7 +55,7 @@ async fn table(CheckArguments { model, config }: CheckArguments) -> Result<(Stri
     say(&format!("Asking {}: three small requests…\n", visible(&choice.info.name)));
     let window = check::window(&choice, &settings.model.context);
     let rows = check::check(&choice, window, |_| {}).await;
-    let is_broken = rows.iter().any(|row| row.state == CheckState::Broken);
+    let is_broken = rows.iter().any(|row| row.state == CheckState::Broken.message());
     let exit_code = match (is_broken, &choice.unusable) {
         (_, Some(_)) => USAGE,
         (true, None) => 1,
@@ -67,9 +67,9 @@ async fn table(CheckArguments { model, config }: CheckArguments) -> Result<(Stri
 /// The rows in three columns: state, part and finding.
 fn rendered(rows: &[ModelCheckRow]) -> String {
     let mut out = String::new();
-    for ModelCheckRow { part, state, text, .. } in rows {
-        let text = settings::in_words_of_run(text);
-        let (state, part) = (words::of_state(*state), words::of_part(*part));
+    for ModelCheckRow { part, state, finding } in rows {
+        let text = settings::in_words_of_run(&finding.english());
+        let (state, part) = (state.english(), part.english());
         out.push_str(&format!("{state:<8} {part:<22} {}\n", visible(&text)));
     }
     out

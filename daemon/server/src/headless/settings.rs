@@ -94,7 +94,7 @@ fn parse(text: &str) -> Result<RunSettings, Vec<String>> {
     let (_, faults) = config::read(&Value::Object(values.section.clone()));
     let (mut warnings, mut wrong) = (Vec::new(), Vec::new());
     for fault in faults {
-        let (key, is_warning) = match &fault.0 {
+        let (key, is_warning) = match &fault {
             StatusProblem::SettingRenamed { old, .. } => (old.as_str(), true),
             StatusProblem::SettingUnknown { setting }
             | StatusProblem::SettingType { setting, .. }
@@ -104,7 +104,7 @@ fn parse(text: &str) -> Result<RunSettings, Vec<String>> {
         };
         let place = values.place_of(key.strip_prefix("cairn.").unwrap_or(key));
         let place = place.map_or(String::new(), |at| format!("line {}: ", line_of(at)));
-        let text = format!("{place}{}", fault.to_string().replace("cairn.", ""));
+        let text = format!("{place}{}", fault.english().replace("cairn.", ""));
         if is_warning { warnings.push(text) } else { wrong.push(text) }
     }
     if values.section.get("review.mode").is_some_and(|mode| mode == "ask") {

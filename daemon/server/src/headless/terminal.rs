@@ -20,7 +20,6 @@ use tokio::sync::mpsc;
 
 use super::report::{Report, Spent};
 use crate::{
-    approval::english,
     cli::Allow,
     disk,
     ports::{Editor, Questions, UserAnswer},
@@ -183,7 +182,7 @@ impl Editor for TerminalEditor {
         if !interactive {
             let options = missing.join(" ");
             let reason = format!("nobody is there to ask and {options} was not given");
-            self.report().declined(&params.title, &reason);
+            self.report().declined(&params.title.english(), &reason);
             let feedback = match params.kind {
                 Some(ApprovalKind::Read | ApprovalKind::Change) => {
                     format!("nobody is there to ask; this is allowed only with {options}")
@@ -226,11 +225,11 @@ fn question(params: &ApproveParams) -> (String, String) {
         let folder = printable(params.rules_folder.as_deref().unwrap_or("this folder"));
         format!(", [f]rom now on in {folder} ({})", printable(&params.rules.join("; ")))
     };
-    let (title, cwd) = (printable(&params.title), printable(&params.cwd));
-    let command = exact(&params.command);
-    let careful = match english::risks(&params.risks) {
-        risks if risks.is_empty() => risks,
-        risks => format!("  {risks}\n"),
+    let (title, cwd) = (printable(&params.title.english()), printable(&params.cwd));
+    let command = exact(&params.subject());
+    let careful = match params.careful() {
+        careful if careful.is_empty() => careful,
+        careful => format!("  {careful}\n"),
     };
     (
         format!("{preview}\n{title}{subagent}{changed} in {cwd}:\n  {command}\n{careful}"),

@@ -120,9 +120,9 @@ impl TextReport {
     fn call(&mut self, call: &ToolNotification) {
         let known = self.running.iter().any(|(id, _)| *id == call.call_id);
         if call.state == ToolState::Running && !known {
-            self.running.push((call.call_id.clone(), printable(&call.title)));
+            self.running.push((call.call_id.clone(), printable(&call.title.english())));
             if takes_time(call) {
-                self.print(&format!("{}  > {}\n", indent(call), printable(&call.title)));
+                self.print(&format!("{}  > {}\n", indent(call), printable(&call.title.english())));
             }
         } else if call.state.is_over() {
             self.running.retain(|(id, _)| *id != call.call_id);
@@ -159,7 +159,8 @@ fn ended(call: &ToolNotification) -> String {
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     let indent = indent(call);
-    let mut out = format!("{indent}  - {} ({})\n", printable(&call.title), facts.join(", "));
+    let mut out =
+        format!("{indent}  - {} ({})\n", printable(&call.title.english()), facts.join(", "));
     if failed {
         for line in shown_lines(call) {
             out.push_str(&format!("{indent}      {}\n", style(line).dim()));
@@ -195,8 +196,9 @@ impl Report for TextReport {
         if let Notice::Status(status) = notice {
             // A script plays only where the user asked for it.
             for banner in status.banners.iter().filter(|it| it.kind != BannerKind::Replay) {
-                if self.banners.insert(banner.text.clone()) {
-                    self.warning(&banner.text);
+                let text = banner.message.english();
+                if self.banners.insert(text.clone()) {
+                    self.warning(&text);
                 }
             }
         }
@@ -215,7 +217,7 @@ impl Report for TextReport {
             Notice::Status(status) => {
                 if let Connection::Retrying { delay_ms, reason, .. } = &status.connection {
                     let seconds = delay_ms.div_ceil(1000);
-                    let reason = printable(reason);
+                    let reason = printable(&reason.english());
                     self.print(&format!("\n  - {reason}: asking again in {seconds} s\n"));
                 }
             }

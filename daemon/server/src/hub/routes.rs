@@ -68,11 +68,7 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<Checkpoints>(|all, _, reply| reply.send(Ok(all.reviews.list_checkpoints())));
     router.on::<RestoreCheckpoint>(|all, params, reply| {
         if all.sessions.is_working() {
-            return reply.send(Err(RequestError::new(
-                RequestProblem::TurnRunning,
-                "The agent is working",
-                "Cancel the turn first, then restore the checkpoint.",
-            )));
+            return reply.send(Err(RequestError::from(RequestProblem::TurnRunning)));
         }
         all.reviews.restore_checkpoint(params, reply);
     });

@@ -140,10 +140,8 @@ pub(super) fn parse(params: Option<Value>) -> Result<ClientCommand, Error> {
             arguments.one("{approvalId, decision, feedback?}, as the code action has it")?,
         ),
         _ => {
-            let hint = format!("The commands are {}", ALL.join(", "));
-            let message = format!("`{command}` is no command of Cairn's");
             let problem = RequestProblem::UnknownCommand { command };
-            return Err(convert::error(RequestError::new(problem, message, hint)));
+            return Err(convert::error(RequestError::from(problem)));
         }
     })
 }
@@ -195,9 +193,7 @@ impl Argument<'_> {
 }
 
 fn wrong(command: &str, why: &str, form: &str) -> Error {
-    let hint = format!("`arguments` is a list of one: {form}");
-    let message = format!("{command}: {why}. It takes {form}");
     let (command, reason, form) = (command.to_owned(), why.to_owned(), form.to_owned());
     let problem = RequestProblem::InvalidArguments { command, reason, form };
-    convert::error(RequestError::new(problem, message, hint))
+    convert::error(RequestError::from(problem))
 }

@@ -4,7 +4,7 @@
 //! Never logs a text or an API key.
 
 use cairn_core::text::Position;
-use cairn_protocol::{self as protocol, ErrorKind, NotificationMethod, RequestProblem};
+use cairn_protocol::{self as protocol, ErrorData, ErrorKind, NotificationMethod, RequestProblem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
@@ -182,11 +182,9 @@ pub(super) fn params<P>(
         _ => Err("params must be one object".to_owned()),
     };
     read.map_err(|why| {
-        let hint = "Send one object as the protocol describes";
-        let message = format!("{method}: {why}");
         let (method, reason) = (method.to_owned(), why.to_string());
         let problem = RequestProblem::InvalidParams { method, reason };
-        error(RequestError::new(problem, message, hint))
+        error(RequestError::from(problem))
     })
 }
 
@@ -194,7 +192,8 @@ pub(super) fn result(result: &impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(result).map_err(|_| Error::internal_error())
 }
 
-pub(super) fn error(RequestError { message, data }: RequestError) -> Error {
+pub(super) fn error(RequestError(problem): RequestError) -> Error {
+    let data = ErrorData::from(&*problem);
     let code = match data.kind {
         ErrorKind::NotReady => -32002,
         ErrorKind::InvalidParams => -32602,
@@ -207,46 +206,30 @@ pub(super) fn error(RequestError { message, data }: RequestError) -> Error {
         | ErrorKind::Untrusted
         | ErrorKind::Internal => -32803,
     };
-    let data = serde_json::to_value(data).ok();
-    Error { code: ErrorCode::from(code), message: message.into(), data }
+    let message = data.message.english().into();
+    Error { code: ErrorCode::from(code), message, data: serde_json::to_value(data).ok() }
 }
 
 pub(super) fn not_initialized() -> Error {
-    refused(RequestProblem::NotInitialized, "Not initialized yet", "Send `initialize` first")
+    refused(RequestProblem::NotInitialized)
 }
 
 pub(super) fn shut_down() -> Error {
-    let error = refused(
-        RequestProblem::AlreadyShutDown,
-        "Already shut down",
-        "Send `exit`, then start anew",
-    );
+    let error = refused(RequestProblem::AlreadyShutDown);
     Error { code: ErrorCode::InvalidRequest, ..error }
 }
 
 pub(super) fn overloaded() -> Error {
-    refused(
-        RequestProblem::Overloaded,
-        "Too many requests are waiting",
-        "Wait for answers, then retry",
-    )
+    refused(RequestProblem::Overloaded)
 }
 
 /// Error of a request that the hub dropped.
 pub(super) fn unanswered() -> Error {
-    refused(
-        RequestProblem::RequestDropped,
-        "Cairn dropped the request",
-        "Try again. The log has details",
-    )
+    refused(RequestProblem::RequestDropped)
 }
 
 pub(super) fn panicked() -> Error {
-    let error = refused(
-        RequestProblem::InternalError,
-        "Cairn failed with an internal error",
-        "Try again. The log has details",
-    );
+    let error = refused(RequestProblem::InternalError);
     Error { code: ErrorCode::InternalError, ..error }
 }
 
@@ -258,6 +241,6 @@ pub(super) fn duplicate_id() -> Error {
     }
 }
 
-fn refused(problem: RequestProblem, message: &str, hint: &str) -> Error {
-    error(RequestError::new(problem, message, hint))
+fn refused(problem: RequestProblem) -> Error {
+    error(RequestError::from(problem))
 }

@@ -142,16 +142,11 @@ fn agree(version: &Value) -> Result<(), Error> {
     if version.as_u64() == Some(u64::from(PROTOCOL_VERSION)) {
         return Ok(());
     }
-    let message = format!(
-        "This Cairn daemon speaks version {PROTOCOL_VERSION} of the agent protocol and the editor \
-         speaks version {version}"
-    );
-    let hint = "Install the extension and the daemon from the same release";
     let problem = RequestProblem::ProtocolVersion {
         daemon: PROTOCOL_VERSION.to_string(),
         editor: version.to_string(),
     };
-    let mut error = convert::error(RequestError::new(problem, message, hint));
+    let mut error = convert::error(RequestError::from(problem));
     // LSP defines this field for this error: a retry would not help.
     if let Some(Value::Object(data)) = &mut error.data {
         data.insert("retry".to_owned(), Value::Bool(false));

@@ -337,9 +337,9 @@ where
             let _slot = slot;
             let outcome = match Abortable::new(replied, abort).await {
                 Ok(Ok(Ok(result))) => show(result),
-                Ok(Ok(Err(mut error))) => {
-                    secrets::clean(&mut error.message);
+                Ok(Ok(Err(error))) => {
                     let mut error = convert::error(error);
+                    secrets::clean(error.message.to_mut());
                     error.data.iter_mut().for_each(secrets::clean_json);
                     Err(error)
                 }

@@ -12,7 +12,8 @@ use cairn_core::sanitize::{exact, one_line, visible};
 use cairn_protocol::{
     AnswerParams, ApplyEditResult, ApprovalDecision, ApproveParams, ApproveResult, BannerKind,
     Connection, DecideResult, EndReason, ItemStatus, MessageRole, Notice, Panel, PlanNotification,
-    RefusedEdit, StatusNotification, SubagentPhase, TextEdit, TurnPhase, UndoDecisionResult, Usage,
+    RefusedEdit, StatusNotification, SubagentPhase, TextEdit, TurnPhase, UiMessage,
+    UndoDecisionResult, Usage,
 };
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
@@ -138,14 +139,14 @@ impl ShownMessages {
                     | BannerKind::Sandbox
                     | BannerKind::Untrusted => MessageType::WARNING,
                 };
-                show(typ, visible(&banner.text))
+                show(typ, visible(&banner.message.english()))
             })
             .collect();
         if let Connection::Retrying { delay_ms, reason, .. } = &status.connection
             && before.is_none_or(|before| before.connection != status.connection)
         {
             let seconds = delay_ms.div_ceil(1000);
-            let message = format!("{}: asking again in {seconds} s", visible(reason));
+            let message = format!("{}: asking again in {seconds} s", visible(&reason.english()));
             words.push(log(MessageType::WARNING, message));
         }
         words
@@ -160,7 +161,8 @@ fn plan_line(plan: &PlanNotification) -> String {
 
 /// Returns the text about a decision that did not apply as requested; `None` if all of it did.
 pub(super) fn decided(result: &DecideResult) -> Option<WindowMessage> {
-    let DecideResult { applied, stale, failed, problems: _ } = result;
+    let DecideResult { applied, stale, failed } = result;
+    let failed: Vec<String> = failed.iter().map(UiMessage::english).collect();
     let message = match (*applied, *stale) {
         (_, 0) if !failed.is_empty() => failed.join("; "),
         (0, 0) => "Nothing is pending there".to_owned(),
@@ -170,15 +172,15 @@ pub(super) fn decided(result: &DecideResult) -> Option<WindowMessage> {
             let gone = format!(
                 "{these} had changed or gone since you looked; nothing was done to them. Look again"
             );
-            [gone].iter().chain(failed).map(String::as_str).collect::<Vec<_>>().join("; ")
+            [vec![gone], failed].concat().join("; ")
         }
     };
     Some(show(MessageType::WARNING, format!("Cairn: {}", visible(&message))))
 }
 
 pub(super) fn undone(result: &UndoDecisionResult) -> Option<WindowMessage> {
-    let message = result.message.as_ref()?;
-    Some(show(MessageType::WARNING, format!("Cairn: {}", visible(message))))
+    let message = result.problem.as_ref()?.english();
+    Some(show(MessageType::WARNING, format!("Cairn: {}", visible(&message))))
 }
 
 fn show(typ: MessageType, message: String) -> WindowMessage {
@@ -248,12 +250,12 @@ pub(super) fn question(
     params: &ApproveParams,
     supports: ClientSupport,
 ) -> ShowMessageRequestParams {
-    let ApproveParams { title, command, cwd, reason, subagent, rules, rules_folder, .. } = params;
+    let ApproveParams { title, cwd, subagent, rules, rules_folder, .. } = params;
     let whose = subagent.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
-    let (title, whose) = (one_line(title, TITLE), whose.unwrap_or_default());
-    let (cwd, reason) = (visible(cwd), one_line(reason, REASON));
+    let (title, whose) = (one_line(&title.english(), TITLE), whose.unwrap_or_default());
+    let (cwd, reason) = (visible(cwd), one_line(&params.warning(), REASON));
     // Control and invisible characters are escaped, so that no part imitates another.
-    let (command, whole) = bounded(&exact(command));
+    let (command, whole) = bounded(&exact(&params.subject()));
     let action =
         |title: &str| MessageActionItem { title: title.to_owned(), properties: HashMap::default() };
     // Editors preselect the first answer, so Enter alone must not allow. "Always" is last, so that
@@ -312,10 +314,10 @@ pub(super) fn answers(params: &ApproveParams) -> Vec<Command> {
 /// Formats a question as one line; the flag tells whether the command is complete.
 fn short(params: &ApproveParams, limit: usize) -> (String, bool) {
     let whose = params.subagent.as_ref().map(|title| format!(" [{}]", one_line(title, TITLE)));
-    let command = exact(&params.command);
+    let command = exact(&params.subject());
     let whole = command.lines().count() <= 1 && command.chars().count() <= limit;
     let command = if whole { command } else { one_line(&command, limit) };
-    let title = one_line(&params.title, TITLE);
+    let title = one_line(&params.title.english(), TITLE);
     (format!("{title}{}: {command}", whose.unwrap_or_default()), whole)
 }
 

@@ -419,10 +419,10 @@ mod tests {
             }
         }
         expect![[r#"
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details","code":"internal_error","action":"show_log"}},"id":0}
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details","code":"internal_error","action":"show_log"}},"id":1}
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error. Try again; the log has details.","data":{"kind":"internal","code":"internal_error","template":"Cairn failed with an internal error. Try again; the log has details.","action":"show_log"}},"id":0}
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error. Try again; the log has details.","data":{"kind":"internal","code":"internal_error","template":"Cairn failed with an internal error. Try again; the log has details.","action":"show_log"}},"id":1}
             {"jsonrpc":"2.0","result":"good","id":3}
-            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error","data":{"kind":"internal","hint":"Try again. The log has details","code":"internal_error","action":"show_log"}},"id":9}"#]].assert_eq(&replies.join("\n"));
+            {"jsonrpc":"2.0","error":{"code":-32603,"message":"Cairn failed with an internal error. Try again; the log has details.","data":{"kind":"internal","code":"internal_error","template":"Cairn failed with an internal error. Try again; the log has details.","action":"show_log"}},"id":9}"#]].assert_eq(&replies.join("\n"));
         drop(to_server);
         assert_eq!(reading.await.unwrap(), SessionEnd::InputClosed);
         writing.await.unwrap();

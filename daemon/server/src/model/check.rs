@@ -4,9 +4,9 @@
 //! as in a turn. Each answer has a time limit, and dropping the future ends the check.
 
 mod findings;
-pub mod words;
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -28,7 +28,7 @@ use tokio::{
 
 use super::{
     ModelRequest, Provider,
-    choose::{Choice, UnusableReason},
+    choose::Choice,
     problem,
     window::{self, ContextSettings},
 };
@@ -81,54 +81,53 @@ pub async fn check(
     window: CheckedWindow,
     mut tell: impl FnMut(&[ModelCheckRow]),
 ) -> Vec<ModelCheckRow> {
-    let mut rows = Rows::default();
-    rows.add(CheckedPart::ContextWindow, findings::window(window));
-    if let Some(UnusableReason { problem, text }) = &choice.unusable {
-        rows.not_answered(CheckedPart::Answer, problem.clone(), text.clone());
-        return rows.complete();
+    let mut rows = Rows::new();
+    rows.add(CheckedPart::PartContextWindow, findings::window(window));
+    if let Some(problem) = &choice.unusable {
+        rows.not_answered(CheckedPart::PartAnswer, problem.clone());
+        return rows.shown();
     }
     let provider = &choice.provider;
     let failed = |rows: &mut Rows, part, failure: &Failure| {
-        let reason = problem::of_failure(failure, &choice.info.provider);
-        rows.not_answered(part, reason, format!("{} {}", failure.message, failure.advice));
+        rows.not_answered(part, problem::of_failure(failure, &choice.info.provider));
     };
 
     let question = user(ONE_CALL);
     let first = ask(provider, &[&question]).await;
     match &first.outcome {
         Ok(reply) => {
-            let milliseconds = u32::try_from(first.elapsed.as_millis()).unwrap_or(u32::MAX);
-            rows.add(CheckedPart::Answer, ModelFinding::Answered { milliseconds });
-            rows.add(CheckedPart::ToolCall, findings::call(reply));
-            rows.add(CheckedPart::TokenCounts, findings::token_counts(reply.usage));
+            let seconds = format!("{:.1}", first.elapsed.as_secs_f64().max(0.1));
+            rows.add(CheckedPart::PartAnswer, ModelFinding::Answered { seconds });
+            rows.add(CheckedPart::PartToolCall, findings::call(reply));
+            rows.add(CheckedPart::PartTokenCounts, findings::token_counts(reply.usage));
         }
         Err(failure) => {
-            failed(&mut rows, CheckedPart::Answer, failure);
+            failed(&mut rows, CheckedPart::PartAnswer, failure);
             if !may_answer_others(failure) {
-                return rows.complete();
+                return rows.shown();
             }
         }
     }
-    tell(&rows.0);
+    tell(&rows.shown());
 
     let second = ask(provider, &[&user(TWO_CALLS)]).await;
     match &second.outcome {
-        Ok(reply) => rows.add(CheckedPart::ParallelCalls, findings::parallel_calls(reply)),
-        Err(failure) => failed(&mut rows, CheckedPart::ParallelCalls, failure),
+        Ok(reply) => rows.add(CheckedPart::PartParallelCalls, findings::parallel_calls(reply)),
+        Err(failure) => failed(&mut rows, CheckedPart::PartParallelCalls, failure),
     }
-    tell(&rows.0);
+    tell(&rows.shown());
 
     let message = first.outcome.as_ref().map_or_else(|_| made_up(), |it| it.message.clone());
     let history = after(message);
     let items: Vec<&Item> = std::iter::once(&question).chain(&history).collect();
     let third = ask(provider, &items).await;
     match &third.outcome {
-        Ok(reply) => rows.add(CheckedPart::History, findings::history(reply)),
-        Err(failure) => failed(&mut rows, CheckedPart::History, failure),
+        Ok(reply) => rows.add(CheckedPart::PartHistory, findings::history(reply)),
+        Err(failure) => failed(&mut rows, CheckedPart::PartHistory, failure),
     }
-    rows.add(CheckedPart::Streaming, findings::streaming(&[first, second, third]));
-    rows.add(CheckedPart::RequestForm, findings::form(choice.known.lessons()));
-    rows.complete()
+    rows.add(CheckedPart::PartStreaming, findings::streaming(&[first, second, third]));
+    rows.add(CheckedPart::PartRequestForm, findings::form(choice.known.lessons()));
+    rows.shown()
 }
 
 /// True if the server can be reached, so that another request may have an answer.
@@ -263,34 +262,29 @@ fn tool() -> ToolSpec {
 }
 
 /// Table of a check.
-#[derive(Default)]
-struct Rows(Vec<ModelCheckRow>);
+struct Rows(BTreeMap<CheckedPart, ModelFinding>);
 
 impl Rows {
+    fn new() -> Self {
+        Self(CheckedPart::ALL.iter().map(|part| (*part, ModelFinding::NotChecked)).collect())
+    }
+
     fn add(&mut self, part: CheckedPart, finding: ModelFinding) {
-        let text = words::of(&finding);
-        self.push(part, finding, text);
+        self.0.insert(part, finding);
     }
 
-    fn not_answered(&mut self, part: CheckedPart, reason: TurnProblem, text: String) {
-        self.push(part, ModelFinding::NotAnswered { reason }, text.trim().to_owned());
+    fn not_answered(&mut self, part: CheckedPart, reason: TurnProblem) {
+        self.add(part, ModelFinding::NotAnswered { reason });
     }
 
-    fn push(&mut self, part: CheckedPart, finding: ModelFinding, text: String) {
-        let state = finding.kind();
-        self.0.push(ModelCheckRow { part, state, finding, text });
-        self.0.sort_by_key(|row| row.part);
-    }
-
-    /// Adds the parts that were not checked.
-    fn complete(mut self) -> Vec<ModelCheckRow> {
-        use CheckedPart::*;
-        for part in [ToolCall, ParallelCalls, History, Streaming, TokenCounts, RequestForm] {
-            if self.0.iter().all(|row| row.part != part) {
-                self.add(part, ModelFinding::NotChecked);
-            }
-        }
-        self.0
+    /// Returns one row for each part, in the order of the table.
+    fn shown(&self) -> Vec<ModelCheckRow> {
+        let row = |(part, finding): (&CheckedPart, &ModelFinding)| ModelCheckRow {
+            part: part.message(),
+            state: finding.kind().message(),
+            finding: finding.message(),
+        };
+        self.0.iter().map(row).collect()
     }
 }
 

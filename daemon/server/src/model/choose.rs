@@ -56,29 +56,11 @@ pub struct Choice {
     /// All providers; those that are not usable carry the reason.
     pub providers: Vec<ProviderStatus>,
     /// Reason why the chosen provider cannot be used, or why there is none; no turn starts then.
-    pub unusable: Option<UnusableReason>,
-}
-
-/// Reason why no model can be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnusableReason {
-    pub problem: TurnProblem,
-    /// Text in English, with the next step.
-    pub text: String,
-}
-
-impl UnusableReason {
-    fn of_failure(failure: &Failure, provider: &str) -> Self {
-        Self { problem: problem::of_failure(failure, provider), text: reason(failure) }
-    }
+    pub unusable: Option<TurnProblem>,
 }
 
 /// Name of the provider in [`ModelInfo`] if there is none.
 pub const NO_PROVIDER: &str = "none";
-/// Reason if neither a key nor a server nor a script is configured.
-const NOT_CONFIGURED: &str = "Add an API key, choose a model, or set `cairn.model.baseUrl` to a \
-    server on this machine.";
-
 /// Ollama's default port, as the end of an origin.
 const OLLAMA_PORT: &str = ":11434";
 
@@ -128,16 +110,13 @@ pub fn choose(
     ];
     let reason_of_choice = match wanted {
         ProviderChoice::Anthropic => {
-            anthropic.as_ref().err().map(|it| UnusableReason::of_failure(it, "anthropic"))
+            anthropic.as_ref().err().map(|it| problem::of_failure(it, "anthropic"))
         }
-        ProviderChoice::OpenAi => {
-            openai.as_ref().err().map(|it| UnusableReason::of_failure(it, "openai"))
-        }
+        ProviderChoice::OpenAi => openai.as_ref().err().map(|it| problem::of_failure(it, "openai")),
         ProviderChoice::Replay => None,
-        ProviderChoice::Auto => Some(UnusableReason {
-            problem: TurnProblem::NoModelConfigured { setting: "cairn.model.baseUrl".to_owned() },
-            text: NOT_CONFIGURED.to_owned(),
-        }),
+        ProviderChoice::Auto => {
+            Some(TurnProblem::NoModelConfigured { setting: "cairn.model.baseUrl".to_owned() })
+        }
     };
     let (name, model, provider): (_, _, Arc<dyn Provider>) = match wanted {
         ProviderChoice::Anthropic => match anthropic {
@@ -162,7 +141,7 @@ pub fn choose(
             ("replay", name, Arc::new(provider))
         }
         ProviderChoice::Auto => {
-            let failure = Failure::new(FailureKind::Unusable, NOT_CONFIGURED).advise(Advice::None);
+            let failure = Failure::new(FailureKind::Unusable, "No model is configured");
             (NO_PROVIDER, String::new(), unusable(failure))
         }
     };
@@ -247,14 +226,12 @@ fn anthropic_candidate(
     )?;
     let provider_keys = ProviderKeys {
         entered: &keys.anthropic,
-        variable: "ANTHROPIC_API_KEY",
         inherited: present(&environment.anthropic_key),
         default_origin,
     };
     let key = provider_keys.key_for(&base)?;
     if key.is_none() && !base.is_loopback() && !base.is_plain() {
-        let advice =
-            Advice::SetKey { provider: "Anthropic", variable: "ANTHROPIC_API_KEY", local: false };
+        let advice = Advice::SetKey { variable: "ANTHROPIC_API_KEY" };
         return Err(no_key(advice));
     }
     Ok(AnthropicConfig::new(base, name_or(settings, ANTHROPIC_MODELS[0]), key.cloned()))
@@ -273,13 +250,12 @@ fn openai_candidate(
     let base = parse_base(configured.unwrap_or(default_origin), settings)?;
     let provider_keys = ProviderKeys {
         entered: &keys.openai,
-        variable: "OPENAI_API_KEY",
         inherited: present(&environment.openai_key),
         default_origin,
     };
     let key = provider_keys.key_for(&base)?;
     if key.is_none() && !base.is_loopback() && !base.is_plain() {
-        let advice = Advice::SetKey { provider: "OpenAI", variable: "OPENAI_API_KEY", local: true };
+        let advice = Advice::SetKey { variable: "OPENAI_API_KEY" };
         return Err(no_key(advice));
     }
     let default = if base_url.is_some() { LOCAL_MODEL } else { OPENAI_MODELS[0] };
@@ -362,10 +338,6 @@ fn present(key: &Option<SecretString>) -> Option<&SecretString> {
     key.as_ref().filter(|key| !key.expose_secret().trim().is_empty())
 }
 
-fn reason(failure: &Failure) -> String {
-    format!("{} {}", failure.message, failure.advice)
-}
-
 fn status(
     provider: &str,
     failure: Option<&Failure>,
@@ -375,8 +347,7 @@ fn status(
     ProviderStatus {
         provider: provider.to_owned(),
         usable: failure.is_none(),
-        reason: failure.map(reason).unwrap_or_default(),
-        problem: failure.map(|failure| problem::of_failure(failure, provider).into()),
+        problem: failure.map(|failure| problem::of_failure(failure, provider).message()),
         models: models.iter().map(|&name| name.to_owned()).collect(),
         origin,
     }

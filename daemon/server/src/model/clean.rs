@@ -159,11 +159,8 @@ mod tests {
             said.extend(cleaner.pass(event));
         }
         let (owners, origin) = (KEY.into(), KEY.into());
-        let failure = Failure::new(FailureKind::Auth, KEY).advise(Advice::EnterKey {
-            variable: "X_API_KEY",
-            owners,
-            origin,
-        });
+        let failure =
+            Failure::new(FailureKind::Auth, KEY).advise(Advice::EnterKey { owners, origin });
         said.extend(cleaner.pass(ModelEvent::Failed(failure)));
         let shown: Vec<_> = said
             .iter()

@@ -7,21 +7,27 @@ const BASE_URL: &str = "cairn.model.baseUrl";
 
 /// Converts a failure: by its advice if that has a code, otherwise by its kind.
 pub fn of_failure(failure: &Failure, provider: &str) -> TurnProblem {
-    let (provider, reason) = (provider.to_owned(), failure.message.clone());
+    let (provider, reason) = (provider.to_owned(), part(&failure.message));
     let setting = |name: &str| name.to_owned();
     match &failure.advice {
-        Advice::SetKey { variable, .. } => {
-            return TurnProblem::NoApiKey { provider, variable: (*variable).to_owned() };
+        Advice::SetKey { variable } => {
+            let variable = (*variable).to_owned();
+            return TurnProblem::NoApiKey { name: name_of(&provider), provider, variable };
         }
-        Advice::EnterKey { owners, origin, .. } => {
+        Advice::EnterKey { owners, origin } => {
             let (owners, origin) = (owners.clone(), origin.clone());
             return TurnProblem::KeyOfOtherServer { provider, owners, origin };
         }
         Advice::StartLocalServer => {
             return TurnProblem::LocalModelUnreachable { reason, setting: setting(BASE_URL) };
         }
-        Advice::CheckModelName => return TurnProblem::ModelNotFound { reason },
-        Advice::CheckAddress | Advice::UseFinalAddress => {
+        Advice::CheckModelName => {
+            return TurnProblem::ModelNotFound { reason, setting: setting(BASE_URL) };
+        }
+        Advice::UseFinalAddress => {
+            return TurnProblem::ModelRedirected { reason, setting: setting(BASE_URL) };
+        }
+        Advice::CheckAddress => {
             return TurnProblem::ModelAddress { reason, setting: setting(BASE_URL) };
         }
         Advice::CheckCertificates => return TurnProblem::HttpClientFailed { reason },
@@ -49,31 +55,48 @@ pub fn of_failure(failure: &Failure, provider: &str) -> TurnProblem {
         FailureKind::Server => TurnProblem::ModelServerError { reason },
         FailureKind::StreamCut => TurnProblem::AnswerCut { reason },
         FailureKind::Protocol => TurnProblem::AnswerInvalid { reason },
-        FailureKind::Auth => TurnProblem::KeyRejected { provider, reason },
+        FailureKind::Auth => {
+            TurnProblem::KeyRejected { name: name_of(&provider), provider, reason }
+        }
         FailureKind::Rejected | FailureKind::Adapted => TurnProblem::ModelRejected { reason },
-        FailureKind::ContextOverflow => TurnProblem::ContextFull { reason },
+        FailureKind::ContextOverflow => TurnProblem::ContextFull { reason, compacted: false },
         FailureKind::Unusable => {
             TurnProblem::ModelUnusable { reason, setting: setting("cairn.model") }
         }
     }
 }
 
-/// Reason for another attempt; `None` for a failure after which there is none.
-pub fn retry_reason(failure: &Failure) -> Option<RetryReason> {
+/// Name of a provider as its users know it.
+fn name_of(provider: &str) -> String {
+    match provider {
+        "anthropic" => "Anthropic",
+        "openai" => "OpenAI",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// Text as a part of a sentence: without its last period.
+pub fn part(text: &str) -> String {
+    text.trim_end_matches('.').to_owned()
+}
+
+/// Reason for another attempt.
+pub fn retry_reason(failure: &Failure) -> RetryReason {
     let answer = failure.said.as_deref();
     let status = answer.and_then(|answer| answer.status);
     let said = answer.map(|answer| answer.words.clone());
-    Some(match failure.kind {
+    match failure.kind {
         FailureKind::Connect => RetryReason::ServerUnreachable { said },
         FailureKind::Timeout => RetryReason::ServerSilent,
         FailureKind::RateLimited => RetryReason::TooManyRequests { status, said },
-        FailureKind::Server => RetryReason::ServerFailed { status, said },
         FailureKind::StreamCut => RetryReason::AnswerBroken,
         FailureKind::Protocol => RetryReason::AnswerUnreadable,
-        FailureKind::Auth
+        FailureKind::Server
+        | FailureKind::Auth
         | FailureKind::Rejected
         | FailureKind::Adapted
         | FailureKind::ContextOverflow
-        | FailureKind::Unusable => return None,
-    })
+        | FailureKind::Unusable => RetryReason::ServerFailed { status, said },
+    }
 }

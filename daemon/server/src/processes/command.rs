@@ -18,7 +18,7 @@ use super::{
 };
 use crate::exec::{
     self, CommandOutcome, CommandSpec, Exit, InputWriter, RunError,
-    sandbox::{PreparedSandbox, QuarantineReport, Watching, quarantine_english},
+    sandbox::{PreparedSandbox, QuarantineReport, Watching, quarantine_text},
 };
 
 /// Most texts about control files that wait until the agent looks at their process.
@@ -181,7 +181,7 @@ struct State {
 
 impl State {
     fn add_left(&mut self, left: QuarantineReport) {
-        let text = quarantine_english::report(&left);
+        let text = quarantine_text::report(&left);
         if !text.is_empty() {
             self.tell(text);
         }

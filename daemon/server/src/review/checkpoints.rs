@@ -26,7 +26,7 @@ use super::{
     Reviews,
     event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
     flight::{EditRequest, PlannedEdit, UNCHANGED},
-    problem::{Failures, of_outcome},
+    problem::of_outcome,
 };
 use crate::{
     event::{RequestError, Responder},
@@ -124,11 +124,7 @@ impl Reviews {
             self.checkpoints.before(&params.turn_id.as_str().into()),
             self.services.workspace.clone(),
         ) else {
-            return reply.send(Err(RequestError::new(
-                RequestProblem::CheckpointNotFound,
-                "There is no such checkpoint any more",
-                "Choose another one.",
-            )));
+            return reply.send(Err(RequestError::from(RequestProblem::CheckpointNotFound)));
         };
         let closed: Vec<FileKey> =
             files.into_keys().filter(|key| self.services.docs.get(key).is_none()).collect();
@@ -186,7 +182,7 @@ impl Reviews {
                         result.restored.push(path);
                         done.push(former);
                     }
-                    Some(problem) => result.add(problem),
+                    Some(problem) => result.failed.push(problem.message()),
                 }
             }
             let turn = params.turn_id.into();

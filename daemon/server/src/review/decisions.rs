@@ -15,7 +15,7 @@ use cairn_core::{
 };
 use cairn_protocol::{
     BaselineParams, BaselineResult, DecideParams, DecideResult, Decision, EditProblem, Scope,
-    StillAcceptedEdit, StillAcceptedReason,
+    StillAcceptedEdit,
 };
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
@@ -25,7 +25,7 @@ use super::{
     decision_log::Step,
     event::{MadeAgain, Rejected, Rejection, ReviewEvent},
     flight::EditRequest,
-    problem::{Failures, of_outcome},
+    problem::of_outcome,
 };
 use crate::{event::Responder, ports::Proposed, workspace::path_of};
 
@@ -136,7 +136,7 @@ impl Reviews {
                     Ok(Proposed::Stale | Proposed::Astray) => result.stale += 1,
                     other => {
                         if let Some(problem) = of_outcome(&path, other.ok()) {
-                            result.add(problem);
+                            result.failed.push(problem.message());
                         }
                     }
                 }
@@ -235,7 +235,7 @@ impl Reviews {
                     Ok(Proposed::Stale | Proposed::Astray) => result.stale += hunks,
                     other => {
                         if let Some(problem) = of_outcome(path, other.ok()) {
-                            result.add(problem);
+                            result.failed.push(problem.message());
                         }
                     }
                 }
@@ -430,12 +430,11 @@ pub(super) fn still_accepted(
         let lines = lines.unwrap_or_default();
         let line: String =
             lines.lines().next().unwrap_or_default().trim().chars().take(MOST_CHARS).collect();
-        let reason = match why {
-            StaysAccepted::NotAccepted => StillAcceptedReason::NotAccepted,
-            StaysAccepted::Changed => StillAcceptedReason::Changed,
-            StaysAccepted::Covered => StillAcceptedReason::Covered,
-        };
-        StillAcceptedEdit { line, reason }
+        match why {
+            StaysAccepted::NotAccepted => StillAcceptedEdit::EditNotAccepted { line },
+            StaysAccepted::Changed => StillAcceptedEdit::EditChangedSince { line },
+            StaysAccepted::Covered => StillAcceptedEdit::EditCovered { line },
+        }
     });
     let more = u32::try_from(stays.len().saturating_sub(MOST_NAMED)).unwrap_or(u32::MAX);
     EditProblem::EditsStayAccepted { edits: named.collect(), more }

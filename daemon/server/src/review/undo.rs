@@ -17,7 +17,7 @@ use super::{
     decision_log::Step,
     event::{Restored, ReviewEvent, SessionNotice},
     flight::{EditRequest, QueuedEdit},
-    problem::{english, of_outcome},
+    problem::of_outcome,
 };
 use crate::{event::Responder, workspace::path_of};
 
@@ -120,6 +120,6 @@ impl Reviews {
 
 /// Answer to the request for an undo.
 fn undone(problem: Option<ReviewProblem>) -> UndoDecisionResult {
-    let message = problem.as_ref().map(english);
-    UndoDecisionResult { undone: problem.is_none(), message, problem }
+    let undone = problem.is_none();
+    UndoDecisionResult { undone, problem: problem.map(|problem| problem.message()) }
 }

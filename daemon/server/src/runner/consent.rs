@@ -10,7 +10,9 @@ use cairn_core::{
     marks::ModelText,
     policy::command::{self, CommandRules, Rule},
 };
-use cairn_protocol::{ApprovalDecision, ApprovalReason, ApproveParams, ReviewMode, TurnNotice};
+use cairn_protocol::{
+    ApprovalDecision, ApprovalReason, ApproveParams, CommandRisk, ReviewMode, TurnNotice,
+};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
@@ -19,7 +21,6 @@ use crate::{
     approval::{
         self, Approved, Gate, Question, RuleFolder,
         definitions::{self, Definitions},
-        english,
     },
     hooks,
     tools::{Access, Call, ToolContext, ToolFailure},
@@ -116,10 +117,10 @@ pub(super) async fn consent(
     let preview;
     (call, preview) = looked.map_err(|error| ToolFailure::Fatal(error.into()))??;
     let risks = risks::of(access, context, !rules.unboxed);
+    let risks = risks.iter().map(CommandRisk::message).collect();
     let params = params(progress, &question, rule_folder);
-    let reason = [english::risks(&risks), params.reason].join(" ").trim().to_owned();
     let pattern = pattern.map(|rule| rule.to_string());
-    let params = ApproveParams { preview, changed, risks, reason, pattern, ..params };
+    let params = ApproveParams { preview, changed, risks, pattern, ..params };
     let answer = progress.ask(context, params, access.clone(), definitions).await;
     let Some(answer) = answer else {
         let refused = format!("The turn ended before the user answered; {}.", no_effect(access));
@@ -214,7 +215,6 @@ async fn rules_for(
                 progress,
                 context,
                 TurnNotice::ApprovalsUnreadable { reason: format!("{error:#}") },
-                format!("The list of always allowed commands cannot be read: {error:#}."),
             );
             Rules::of_settings(context)
         }
@@ -271,15 +271,12 @@ async fn keep(
         Ok(Err(error)) => format!("{error:#}"),
         Err(_) => "Cairn failed".to_owned(),
     };
-    let text = format!(
-        "“Always” could not be saved, so Cairn will ask about this command again: {fault}."
-    );
-    warn(progress, context, TurnNotice::ApprovalNotSaved { reason: fault }, text);
+    warn(progress, context, TurnNotice::ApprovalNotSaved { reason: fault });
 }
 
-fn warn(progress: &CallProgress, context: &ToolContext, notice: TurnNotice, text: String) {
-    tracing::warn!("{text}");
-    progress.tell(context, notice, text);
+fn warn(progress: &CallProgress, context: &ToolContext, notice: TurnNotice) {
+    tracing::warn!("{}", notice.english());
+    progress.tell(context, notice);
 }
 
 fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder) -> ApproveParams {
@@ -290,13 +287,12 @@ fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder
         session_id: progress.session.clone().into(),
         turn_id: progress.turn.clone().into(),
         call_id: progress.call.clone().into(),
-        title: english::title(&question.asked),
-        question: Some(question.asked.clone()),
+        title: question.asked.message(),
         kind: question.kind,
         command: question.command.clone(),
         cwd: question.cwd.clone(),
-        reason: english::reasons(&question.reasons),
-        reasons: question.reasons.clone(),
+        files: question.asked.files().map(|files| files.message()),
+        reasons: question.reasons.iter().map(ApprovalReason::message).collect(),
         rules: question.rules.iter().map(Rule::to_string).collect(),
         pattern: None,
         rules_folder: entered.map(|folder| folder.display().to_string()),
@@ -304,8 +300,7 @@ fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder
         risks: Vec::new(),
         subagent: None,
         preview: None,
-        for_session: english::scope(question.asked.kind()).to_owned(),
-        session_scope: Some(question.asked.kind()),
+        for_session: question.asked.kind().message(),
         quarantined: false,
         changed: None,
     }

@@ -8,14 +8,14 @@ use std::{path::Path, sync::Arc};
 use cairn_core::ids::SessionId;
 use cairn_protocol::{
     ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, ApproveResult,
-    Preview, ToolState, TurnNotice,
+    Preview, ToolState, TurnNotice, english_of_all,
 };
 use tokio::task::spawn_blocking;
 
 use super::progress::CallProgress;
 use crate::{
-    approval::{definitions::Definitions, english},
-    exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_english},
+    approval::definitions::Definitions,
+    exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_text},
     ports::ToolUpdate,
     processes::GoesOn,
     tools::{Access, ToolContext, ToolFailure},
@@ -31,7 +31,7 @@ pub(super) async fn ask(
     left: &QuarantineReport,
 ) -> Result<String, ToolFailure> {
     if left.folder().is_none() {
-        return Ok(quarantine_english::faults(&left.faults()).trim().to_owned());
+        return Ok(quarantine_text::faults(&left.faults()).trim().to_owned());
     }
     let asker = Asker {
         id: format!("{}/{}/left", progress.turn, progress.call),
@@ -87,7 +87,7 @@ async fn apply(
 ) -> Result<String, ToolFailure> {
     let folder = left.folder().unwrap_or(Path::new(QUARANTINE));
     let entries = left.entries(|path| context.workspace.display(path));
-    let lines = quarantine_english::lines(&entries).join("\n");
+    let lines = english_of_all(&entries, "\n");
     let allowed = match answer.as_ref().map(|answer| answer.decision) {
         Some(
             ApprovalDecision::AllowOnce
@@ -100,7 +100,7 @@ async fn apply(
     let words = answer.and_then(|answer| answer.feedback).filter(|words| !words.trim().is_empty());
     let words = words.map(|words| format!(" They said: {words}")).unwrap_or_default();
     let gaps = left.faults();
-    let faults = quarantine_english::faults(&gaps);
+    let faults = quarantine_text::faults(&gaps);
     if !allowed {
         let quarantine = folder.display();
         let told = format!(
@@ -108,7 +108,7 @@ async fn apply(
         );
         let folder = quarantine.to_string();
         let notice = TurnNotice::FilesQuarantined { folder, files: entries, faults: gaps };
-        progress.tell(context, notice, format!("{told}{faults}"));
+        progress.tell(context, notice);
         return Ok(format!(
             "{told}\nDo not make them again in another way. Continue without them, or ask the user.{words}{faults}"
         ));
@@ -131,10 +131,9 @@ async fn apply(
     for (path, error) in failed {
         let (file, folder) = (context.workspace.display(&path), folder.display().to_string());
         let reason = error.to_string();
-        let fault = format!("\n{file} stays in {folder}: {reason}");
         let notice = TurnNotice::FileNotReturned { file, folder, reason };
-        progress.tell(context, notice, fault.trim().to_owned());
-        told.push_str(&fault);
+        told.push_str(&format!("\n{}", notice.english()));
+        progress.tell(context, notice);
     }
     Ok(format!("{told}{faults}"))
 }
@@ -158,10 +157,9 @@ async fn question(
     let patch = spawn_blocking(move || seen.patch()).await;
     let patch = patch.map_err(|error| ToolFailure::Fatal(error.into()))?;
     let count = u32::try_from(left.moved.len()).unwrap_or(u32::MAX);
-    let command = quarantine_english::lines(&files).join("\n");
     let question = ApprovalQuestion::ReturnFiles { count, files };
     let folder = left.folder().unwrap_or(Path::new(QUARANTINE)).display().to_string();
-    let reasons = vec![ApprovalReason::FilesLeft { folder }];
+    let reasons = vec![ApprovalReason::FilesLeft { folder }.message()];
     // A key that is never asked for again: an answer must not cover what a later command makes.
     let once = uuid::Uuid::now_v7().to_string();
     let root = context.workspace.root();
@@ -171,11 +169,11 @@ async fn question(
         session_id: asker.session.into(),
         turn_id: asker.turn,
         call_id: asker.call,
-        title: english::title(&question),
+        title: question.message(),
         kind: Some(ApprovalKind::Change),
-        command,
+        command: String::new(),
+        files: question.files().map(|files| files.message()),
         cwd: root.display().to_string(),
-        reason: english::reasons(&reasons),
         reasons,
         rules: Vec::new(),
         pattern: None,
@@ -184,9 +182,7 @@ async fn question(
         risks: Vec::new(),
         subagent: None,
         preview: patch.map(|patch| Preview { patch, texts: None }),
-        for_session: english::scope(question.kind()).to_owned(),
-        session_scope: Some(question.kind()),
-        question: Some(question),
+        for_session: question.kind().message(),
         quarantined: true,
         changed: None,
     };

@@ -50,8 +50,8 @@ impl CallProgress {
     }
 
     /// Shows a notice to the user, for a call of a subagent as well: in the turn that the user sees.
-    pub(super) fn tell(&self, context: &ToolContext, notice: TurnNotice, text: String) {
-        self.notices.tell(&context.origin.session, &context.origin.turn, notice, text);
+    pub(super) fn tell(&self, context: &ToolContext, notice: TurnNotice) {
+        self.notices.tell(&context.origin.session, &context.origin.turn, notice);
     }
 
     /// Asks the user and waits for the answer. `None` if the turn ended first.
@@ -64,7 +64,7 @@ impl CallProgress {
     ) -> Option<ApproveResult> {
         self.update(ToolUpdate {
             state: Some(ToolState::AwaitingApproval),
-            detail: Some(params.command.clone()),
+            detail: Some(params.subject()),
             ..ToolUpdate::default()
         });
         let answer = self.notices.ask(params, access, definitions);

@@ -14,10 +14,7 @@ use tokio::sync::oneshot;
 
 use super::{Sessions, entry::SessionEntry, event::SessionEvent, open_questions::OpenQuestion};
 use crate::{
-    approval::{
-        definitions::{self, Definitions},
-        english,
-    },
+    approval::definitions::{self, Definitions},
     clock,
     ports::ToolUpdate,
     secrets,
@@ -53,7 +50,7 @@ impl Sessions {
         }
         params.subagent = self.subagents.title_of(&session_id);
         let root = self.entries.get(self.root_of(&session_id));
-        let key = (approvals_key(access.clone()), params.title.clone());
+        let key = (approvals_key(access.clone()), params.title.english());
         if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
             let Some(file) = definitions::changed(allowed, &definitions) else {
                 let decision = ApprovalDecision::AllowSession;
@@ -62,8 +59,7 @@ impl Sessions {
                 return drop(reply.send(result));
             };
             let since = ApprovalReason::SessionFileChanged { file: file.clone() };
-            params.reasons.insert(0, since);
-            params.reason = english::reasons(&params.reasons);
+            params.reasons.insert(0, since.message());
             params.changed.get_or_insert(file);
         }
         let asked = self.services.editor.approve(params.clone());
@@ -91,7 +87,7 @@ impl Sessions {
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.entries.get_mut(&root)
         {
-            let key = (approvals_key(question.access), question.params.title.clone());
+            let key = (approvals_key(question.access), question.params.title.english());
             session.allowed.insert(key, question.definitions);
         }
         let by = if self.config.is_answered() { DecidedBy::Answer } else { DecidedBy::Nobody };

@@ -8,6 +8,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use cairn_core::{
     conversation::{Attached, AttachedContent, Image},
     policy::{Access, command::CommandRules},
+    sanitize::one_line,
     text::Text,
 };
 use cairn_protocol::{
@@ -40,6 +41,8 @@ const TEXT_BYTES: usize = 1024 * 1024;
 const FILE_BYTES: usize = 100 * 1024;
 /// Longest name, in characters.
 const NAME_CHARS: usize = 200;
+/// Longest reason of a failure, in characters.
+const REASON_CHARS: usize = 300;
 
 /// Reader of attachments, for the background.
 pub(super) struct AttachmentReader {
@@ -128,22 +131,19 @@ impl AttachmentReader {
         }
         match tokio::task::spawn_blocking(move || self.read(attachments)).await {
             Ok(read) => read,
-            Err(error) => Err(RequestError::new(
-                RequestProblem::InternalError,
-                format!("Reading the attachments failed: {error}"),
-                "Try again.",
-            )),
+            Err(error) => {
+                tracing::error!("the reader of attachments failed: {error}");
+                Err(RequestError::from(RequestProblem::InternalError))
+            }
         }
     }
 
     /// Blocks.
     fn read(&self, attachments: Vec<Attachment>) -> Result<Vec<Attached>, RequestError> {
         if attachments.len() > MOST {
-            return Err(RequestError::new(
-                RequestProblem::TooManyAttachments { limit: MOST as u32 },
-                format!("More than {MOST} attachments"),
-                "Remove some of them.",
-            ));
+            return Err(RequestError::from(RequestProblem::TooManyAttachments {
+                limit: MOST as u32,
+            }));
         }
         let (mut texts, mut images) = (0, 0);
         let mut all = Vec::with_capacity(attachments.len());
@@ -227,11 +227,9 @@ impl AttachmentReader {
         let (rules, folder) = (CommandRules::default(), RuleFolder::of(&access, workspace));
         let gate = approval::gate(&access, ReviewMode::Review, &rules, &folder, workspace);
         if !matches!(gate, Gate::Open(_)) {
-            return Err(RequestError::new(
-                RequestProblem::AttachmentProtected { name: path.display().to_owned() },
-                format!("{path} may hold secrets, so it is not attached"),
-                "Ask the agent to read it; you can then allow that.",
-            ));
+            return Err(RequestError::from(RequestProblem::AttachmentProtected {
+                name: path.display().to_owned(),
+            }));
         }
         Ok((path, workspace))
     }
@@ -255,22 +253,16 @@ impl AttachmentReader {
 
     fn image(&self, name: &str, data: String) -> Result<Image, RequestError> {
         if !self.reads_images {
-            return Err(RequestError::new(
-                RequestProblem::ImagesUnsupported { model: self.model.clone() },
-                format!("{} takes no images", self.model),
-                "Remove the image, or choose another model.",
-            ));
+            return Err(RequestError::from(RequestProblem::ImagesUnsupported {
+                model: self.model.clone(),
+            }));
         }
         if data.len() > images::MAX_BYTES.div_ceil(3) * 4 {
             return Err(too_large(name.to_owned(), images::MAX_BYTES));
         }
         let bytes = STANDARD.decode(&data).unwrap_or_default();
         let Some(mime) = images::media_type(&bytes) else {
-            return Err(RequestError::new(
-                RequestProblem::NotAnImage { name: name.to_owned() },
-                format!("{name} is no PNG, JPEG, WebP or GIF image"),
-                "Attach another image.",
-            ));
+            return Err(RequestError::from(RequestProblem::NotAnImage { name: name.to_owned() }));
         };
         Ok(Image { mime: mime.to_owned(), data })
     }
@@ -296,14 +288,16 @@ fn or(name: String, default: &str) -> String {
 }
 
 pub(super) fn too_large(name: String, limit: usize) -> RequestError {
-    let message = format!("{name} is too large: at most {limit} bytes can be attached");
-    let problem = RequestProblem::AttachmentTooLarge { name, limit: limit as u32 };
-    RequestError::new(problem, message, "Put it into a file of the workspace, and name the file.")
+    const MIB: usize = 1024 * 1024;
+    let limit = match limit {
+        MIB.. => format!("{} MB", limit / MIB),
+        _ => format!("{} KB", limit / 1024),
+    };
+    let name = one_line(&name, NAME_CHARS);
+    RequestError::from(RequestProblem::AttachmentTooLarge { name, limit })
 }
 
 fn unreadable(name: &str, reason: &str) -> RequestError {
-    let name: String = name.chars().take(NAME_CHARS).collect();
-    let message = format!("{name} cannot be attached: {reason}");
-    let problem = RequestProblem::AttachmentUnreadable { name, reason: reason.to_owned() };
-    RequestError::new(problem, message, "Remove it from the message.")
+    let (name, reason) = (one_line(name, NAME_CHARS), one_line(reason, REASON_CHARS));
+    RequestError::from(RequestProblem::AttachmentUnreadable { name, reason })
 }

@@ -10,11 +10,11 @@ use cairn_core::{
     prompt::Audience,
     turn,
 };
-use cairn_protocol::{CredentialsParams, ServerModelsParams};
+use cairn_protocol::{CredentialsParams, ServerModelsParams, StatusProblem};
 use secrecy::SecretString;
 
 use crate::{
-    config::{self, SettingFault, Settings},
+    config::{self, Settings},
     environment::Environment,
     model::{
         check::{self, CheckedWindow},
@@ -32,7 +32,7 @@ pub(super) type ToolBox = Arc<[(ToolSpec, Arc<dyn Tool>)]>;
 pub(super) struct Configuration {
     pub(super) settings: Settings,
     /// Settings that were ignored, with the reason.
-    pub(super) faults: Vec<SettingFault>,
+    pub(super) faults: Vec<StatusProblem>,
     /// True if the user trusts the workspace. Otherwise the agent only reads.
     pub(super) trusted: bool,
     pub(super) environment: Environment,
@@ -82,7 +82,7 @@ impl Configuration {
     pub(super) fn read(&mut self, section: &serde_json::Value) {
         let (settings, faults) = config::read(section);
         for fault in &faults {
-            tracing::warn!("setting: {fault}");
+            tracing::warn!("{}", fault.english());
         }
         if settings.model != self.settings.model {
             self.generation += 1;

@@ -17,7 +17,7 @@ use super::{Sessions, entry::new_id, problem};
 use crate::{
     event::RequestError,
     model::{ModelRequest, window},
-    runner,
+    runner, shortened,
     store::sessions::{Line, TurnLine},
 };
 
@@ -73,10 +73,7 @@ impl Sessions {
             counted: problem::tokens(counted),
             sent: problem::tokens(sent),
         };
-        let text = format!(
-            "The model server counted {counted} tokens in a request of {sent} or more: it seems to drop the beginning of the conversation. Make its context window larger (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length), and set cairn.model.contextTokens to the same size."
-        );
-        self.turn_notice(session_id, turn_id, notice, text);
+        self.turn_notice(session_id, turn_id, notice);
     }
 
     pub(super) fn summarize(
@@ -129,8 +126,7 @@ impl Sessions {
         turn_id: &TurnId,
         shortened: Shortened,
     ) {
-        let notice = problem::of_shortened(&shortened);
-        self.show_notice(session_id, turn_id, notice, shortened.in_words());
+        self.show_notice(session_id, turn_id, shortened::notice(&shortened));
         self.publish_usage(session_id, turn_id);
     }
 
@@ -138,13 +134,7 @@ impl Sessions {
     /// in a turn of its own.
     pub(crate) fn compact(&mut self, params: CompactParams) -> Result<CompactResult, RequestError> {
         let session_id = SessionId::from(params.session_id);
-        let nothing = || {
-            RequestError::new(
-                RequestProblem::NothingToCompact,
-                "There is nothing to compact yet",
-                "Compact a conversation once it has become long.",
-            )
-        };
+        let nothing = || RequestError::from(RequestProblem::NothingToCompact);
         let session = self.known(&session_id)?;
         if !session.machine.can_compact() {
             return Err(nothing());

@@ -126,9 +126,8 @@ impl Sessions {
                 self.likely_cut(session_id, turn_id, counted, sent)
             }
             Effect::Wait { request, attempt, delay_ms, failure } => {
-                let cause = retry_reason(&failure);
-                let reason = failure.message;
-                self.status.connect(Connection::Retrying { attempt, delay_ms, reason, cause });
+                let reason = retry_reason(&failure).message();
+                self.status.connect(Connection::Retrying { attempt, delay_ms, reason });
                 if let Some(cancel) = self.cancel_token(session_id) {
                     let waiting = runner::wait(
                         self.notices(),
@@ -286,10 +285,13 @@ impl Sessions {
         let (task, usage) = (session.task.clone(), usage(session.machine.usage()));
         let spent = spent(session);
         self.keep_plan(session_id, turn_id, task.unwrap_or_default(), reason);
+        let provider = &self.config.choice.info.provider;
+        let problem = end.cause.as_ref().map(|cause| problem::of_end(cause, provider).message());
+        let summary = problem::summary(end, provider);
         let line = EndedLine {
             turn_id: turn_id.clone(),
             reason: reason.into(),
-            summary: end.summary.clone(),
+            summary: summary.clone(),
             open_items: end.open_items,
             unchecked_edits: end.unchecked_edits,
             closed: false,
@@ -297,12 +299,9 @@ impl Sessions {
             spent: spent.map(Into::into),
         };
         self.write(session_id, &Line::Ended(line));
-        let provider = &self.config.choice.info.provider;
-        let problem = end.cause.as_ref().map(|cause| problem::of_end(cause, provider).into());
-        let summary = end.summary.clone();
         let phase = TurnPhase::Ended {
             reason,
-            summary,
+            summary: summary.clone(),
             open_items: end.open_items,
             unchecked_edits: end.unchecked_edits,
             usage,
@@ -310,7 +309,7 @@ impl Sessions {
             spent,
         };
         self.publish_turn(session_id, turn_id, phase);
-        self.hooks_of_end(session_id, turn_id, reason, &end.summary);
+        self.hooks_of_end(session_id, turn_id, reason, &summary);
         self.queue_goes_on(session_id, reason == EndReason::Completed);
         if self.entries.values().all(|session| session.turn.is_none()) {
             self.status.connect(Connection::Idle);

@@ -193,12 +193,8 @@ impl SessionEntry {
 
     /// The error for a request that would start a turn in a read-only session.
     pub(super) fn locked(&self) -> Option<RequestError> {
-        let ReadOnly { text, problem, .. } = self.read_only.as_ref()?;
-        Some(RequestError::new(
-            RequestProblem::SessionReadOnly { reason: problem.clone() },
-            format!("This session can only be read here: {text}"),
-            "Open it again when that has changed, or fork it and go on in the fork.",
-        ))
+        let reason = self.read_only.as_ref()?.message.clone();
+        Some(RequestError::from(RequestProblem::SessionReadOnly { reason }))
     }
 }
 

@@ -71,7 +71,6 @@ pub(crate) enum SessionEvent {
         session: SessionId,
         turn: TurnId,
         notice: TurnNotice,
-        text: String,
     },
     /// Sessions and edits that an earlier process stored for this workspace.
     Found(Box<SavedState>),

@@ -181,18 +181,18 @@ impl Sessions {
         session_id: &SessionId,
         turn_id: &TurnId,
         notice: TurnNotice,
-        text: String,
     ) {
         let mut line = NoticeLine {
             turn_id: turn_id.clone(),
             at: clock::now_ms(),
             notice: Box::new(serde_json::to_value(&notice).unwrap_or_default()),
-            text,
+            text: notice.english(),
         };
         secrets::clean_json(&mut line.notice);
         secrets::clean(&mut line.text);
         self.write(self.root_of(session_id), &Line::Notice(line.clone()));
-        self.show_notice(session_id, turn_id, notice, line.text);
+        let clean = serde_json::from_value(*line.notice);
+        self.show_notice(session_id, turn_id, clean.unwrap_or(notice));
     }
 
     /// Shows a notice whose cause is in the journal.
@@ -201,8 +201,8 @@ impl Sessions {
         session_id: &SessionId,
         turn_id: &TurnId,
         notice: TurnNotice,
-        text: String,
     ) {
+        let text = notice.english();
         let says = (notice.kind(), Some(notice));
         self.show_message(session_id, turn_id, says, text, Vec::new());
     }
@@ -273,7 +273,7 @@ impl Sessions {
             delta: String::new(),
             text: Some(text),
             incomplete: false,
-            notice,
+            notice: notice.map(|notice| notice.message()),
             at: Some(now),
             ended_at: Some(now),
             unread: false,

@@ -36,8 +36,7 @@ impl Sessions {
                 Err(failure) => ServerModelsResult {
                     origin,
                     models: Vec::new(),
-                    reason: format!("{} {}", failure.message, failure.advice),
-                    problem: Some(problem::of_failure(&failure, &provider).into()),
+                    problem: Some(problem::of_failure(&failure, &provider).message()),
                 },
             }));
         });

@@ -166,7 +166,7 @@ impl Sessions {
                 && interrupted
                 && elsewhere
             {
-                *problem = Some(TurnProblem::RunsElsewhere.into());
+                *problem = Some(TurnProblem::RunsElsewhere.message());
             }
             let turn = TurnNotification {
                 session_id: id.clone().into(),

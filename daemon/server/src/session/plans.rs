@@ -109,11 +109,7 @@ impl Sessions {
             Some(session) => {
                 Ok(PlanHistoryResult { turns: session.work.history.iter().cloned().collect() })
             }
-            None => Err(RequestError::new(
-                RequestProblem::SessionUnknown,
-                "This session is not known",
-                "Start a new task.",
-            )),
+            None => Err(RequestError::from(RequestProblem::SessionUnknown)),
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Problems that end turns, in the form of the protocol.
 
-use cairn_core::{
-    context::{Shortened, Shortening},
-    turn::EndCause,
-};
-use cairn_protocol::{TurnNotice, TurnProblem};
+use cairn_core::turn::{End, EndCause};
+use cairn_protocol::TurnProblem;
 
-use crate::model::problem::of_failure;
+use crate::{
+    model::problem::{of_failure, part},
+    shortened,
+};
 
 /// Converts the cause of an end. `provider` is the one whose model was asked.
 pub(super) fn of_end(cause: &EndCause, provider: &str) -> TurnProblem {
     match cause {
         EndCause::Model(failure) => match cause.long_wait() {
             Some(seconds) => TurnProblem::ModelBusy {
-                reason: failure.message.clone(),
+                reason: part(&failure.message),
                 seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
             },
             None => of_failure(failure, provider),
@@ -22,13 +22,13 @@ pub(super) fn of_end(cause: &EndCause, provider: &str) -> TurnProblem {
         EndCause::UnknownStop(reason) => TurnProblem::UnknownStop { reason: reason.clone() },
         EndCause::RepeatedCall(tool) => TurnProblem::RepeatedCall { tool: tool.clone() },
         EndCause::CallInText => TurnProblem::CallInText,
-        EndCause::ContextFull { message, .. } => {
-            TurnProblem::ContextFull { reason: message.clone() }
+        EndCause::ContextFull { message, compacted } => {
+            TurnProblem::ContextFull { reason: part(message), compacted: *compacted }
         }
         EndCause::WindowTooSmall { window, head } => {
             TurnProblem::WindowTooSmall { window: tokens(*window), head: tokens(*head) }
         }
-        EndCause::NotCompacted(reason) => TurnProblem::NotCompacted { reason: reason.clone() },
+        EndCause::NotCompacted(reason) => TurnProblem::NotCompacted { reason: part(reason) },
         EndCause::RoundLimit(limit) => {
             TurnProblem::RoundLimit { limit: *limit, setting: "cairn.limits.rounds".to_owned() }
         }
@@ -42,13 +42,11 @@ pub(super) fn tokens(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Returns the notice of a shorter conversation.
-pub(super) fn of_shortened(shortened: &Shortened) -> TurnNotice {
-    let (before, after) = (tokens(shortened.before), tokens(shortened.after));
-    match shortened.how {
-        Shortening::Elided => TurnNotice::ResultsElided { before, after },
-        Shortening::Summarized => TurnNotice::ConversationCompacted { before, after },
-        Shortening::Mechanical => TurnNotice::CompactedWithoutSummary { before, after },
-        Shortening::ImagesLeftOut => TurnNotice::ImagesLeftOut,
+/// Text of an end: the problem, the compaction that it was for, or the last text of the model.
+pub(super) fn summary(end: &End, provider: &str) -> String {
+    match (&end.cause, &end.compacted) {
+        (Some(cause), _) => of_end(cause, provider).english(),
+        (None, Some(compacted)) => format!("{}.", shortened::english(compacted)),
+        (None, None) => end.summary.clone(),
     }
 }

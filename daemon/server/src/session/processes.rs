@@ -74,11 +74,8 @@ impl Sessions {
     ) {
         if params.text.len() > MAX_INPUT_BYTES {
             let limit = MAX_INPUT_BYTES as u32;
-            return reply.send(Err(RequestError::new(
-                RequestProblem::ProcessInputTooLong { limit },
-                "This input is too long",
-                "Send it in parts of at most 16 KiB.",
-            )));
+            return reply
+                .send(Err(RequestError::from(RequestProblem::ProcessInputTooLong { limit })));
         }
         match self.process(&params.session_id.as_str().into(), params.id) {
             Err(error) => reply.send(Err(error)),
@@ -122,13 +119,10 @@ impl Sessions {
         session: &SessionId,
         id: u32,
     ) -> Result<(ProcessEntry, ProcessHandle), RequestError> {
-        self.services.processes.get(session, id).ok_or_else(|| {
-            RequestError::new(
-                RequestProblem::ProcessUnknown { id },
-                format!("There is no process {id} in this session any more"),
-                "Ask the agent to start it again.",
-            )
-        })
+        self.services
+            .processes
+            .get(session, id)
+            .ok_or_else(|| RequestError::from(RequestProblem::ProcessUnknown { id }))
     }
 }
 

@@ -44,11 +44,7 @@ impl Sessions {
             return Ok(QueueAddResult { started: Some(started) });
         }
         if session.queue.items.len() >= MOST {
-            return Err(RequestError::new(
-                RequestProblem::QueueFull { limit: MOST as u32 },
-                format!("{MOST} follow-ups wait already"),
-                "Drop one of them first, or put what you want into one.",
-            ));
+            return Err(RequestError::from(RequestProblem::QueueFull { limit: MOST as u32 }));
         }
         let size: usize = session.queue.attached.values().flatten().map(Attached::size).sum();
         if size + attached.iter().map(Attached::size).sum::<usize>() > MOST_BYTES {
@@ -105,7 +101,7 @@ impl Sessions {
         if completed {
             match self.begin_follow_up(session_id, 0) {
                 Ok(()) => return,
-                Err(error) => tracing::warn!("a follow-up did not begin: {}", error.message),
+                Err(error) => tracing::warn!("a follow-up did not begin: {}", error.0.english()),
             }
         }
         if let Some(session) = self.entries.get_mut(session_id) {
@@ -149,13 +145,11 @@ impl Sessions {
 
     fn waiting(&mut self, session_id: &SessionId, id: &str) -> Result<usize, RequestError> {
         let queue = &self.known(session_id)?.queue;
-        queue.items.iter().position(|item| item.id == id).ok_or_else(|| {
-            RequestError::new(
-                RequestProblem::FollowUpStarted,
-                "This follow-up does not wait any more",
-                "It has begun, or it was dropped. Look at the conversation.",
-            )
-        })
+        queue
+            .items
+            .iter()
+            .position(|item| item.id == id)
+            .ok_or_else(|| RequestError::from(RequestProblem::FollowUpStarted))
     }
 
     fn queue_changed(&mut self, session_id: &SessionId) {
@@ -187,11 +181,7 @@ pub(super) fn snapshot(session: &SessionEntry) -> QueueNotification {
 
 fn said(text: String) -> Result<String, RequestError> {
     if text.trim().is_empty() {
-        return Err(RequestError::new(
-            RequestProblem::EmptyFollowUp,
-            "The follow-up is empty",
-            "Say what the agent should do next, or drop it.",
-        ));
+        return Err(RequestError::from(RequestProblem::EmptyFollowUp));
     }
     Ok(text)
 }

@@ -57,9 +57,5 @@ impl Sessions {
 }
 
 fn unreadable(error: &anyhow::Error) -> RequestError {
-    RequestError::new(
-        RequestProblem::RulesUnreadable { reason: format!("{error:#}") },
-        format!("The allowed commands cannot be read or changed: {error:#}"),
-        "Look at the file allowed-commands.json in Cairn's folder of state, then try again.",
-    )
+    RequestError::from(RequestProblem::RulesUnreadable { reason: format!("{error:#}") })
 }

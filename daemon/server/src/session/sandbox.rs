@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::{Sessions, event::SessionEvent};
 use cairn_protocol::{Banner, StatusProblem};
 
-use crate::exec::sandbox::{
-    QuarantineReport, SandboxBackend, SandboxConfig, quarantine_english, shown_path,
-};
+use crate::exec::sandbox::{QuarantineReport, SandboxBackend, SandboxConfig, shown_path};
 
 impl Sessions {
     pub(super) fn sandbox_config(&self) -> SandboxConfig {
@@ -35,13 +33,8 @@ impl Sessions {
         let Some(folder) = left.folder() else { return };
         let (folder, faults) = (folder.display().to_string(), left.faults());
         let files = left.entries(shown_path);
-        let (lines, gaps) =
-            (quarantine_english::lines(&files).join(", "), quarantine_english::faults(&faults));
-        let text = format!(
-            "Cairn was killed while a command ran. What the command left that git, an editor or a shell could run by itself was moved to {folder}: {lines}. Look at it before you move it back.{gaps}"
-        );
         let problem = StatusProblem::LeftoversQuarantined { folder, files, faults };
-        self.status.recovered = Some(Banner::new(problem, text));
+        self.status.recovered = Some(Banner::from(&problem));
         self.status.dirty = true;
     }
 

@@ -151,10 +151,9 @@ impl Sessions {
             return self.answer_in_background(reply, move || {
                 let read = |end| sessions::page(&path, end);
                 let page = end.map(read).transpose().map_err(|error| unknown_or(error.into()))?;
-                let page = page.flatten().ok_or_else(|| {
-                    let what = "The end of the page is not in the transcript of this session";
-                    RequestError::new(RequestProblem::InvalidPage, what, "Open the session again.")
-                })?;
+                let page = page
+                    .flatten()
+                    .ok_or_else(|| RequestError::from(RequestProblem::InvalidPage))?;
                 let (transcript, earlier) = stored::transcript(page);
                 Ok(OpenSessionResult::Earlier { transcript, earlier })
             });
@@ -212,11 +211,9 @@ impl Sessions {
             return reply.send(Err(unknown()));
         };
         let Some(name) = sessions::name(&params.name) else {
-            return reply.send(Err(RequestError::new(
-                RequestProblem::SessionNameInvalid { limit: sessions::NAME as u32 },
-                "The name is too long, or holds control characters",
-                format!("Give it at most {} characters of one line.", sessions::NAME),
-            )));
+            return reply.send(Err(RequestError::from(RequestProblem::SessionNameInvalid {
+                limit: sessions::NAME as u32,
+            })));
         };
         let name = (!name.is_empty()).then(|| name.to_owned());
         if let Some(session) = self.entries.get_mut(&id)
@@ -241,8 +238,7 @@ impl Sessions {
             return reply.send(Err(unknown()));
         };
         if self.entries.get(&id).is_some_and(|session| session.turn.is_some()) {
-            let hint = "Cancel its turn first.";
-            let error = RequestError::new(RequestProblem::SessionRunning, "The session runs", hint);
+            let error = RequestError::from(RequestProblem::SessionRunning);
             return reply.send(Err(error));
         }
         let writer = self.let_go(&id);
@@ -466,34 +462,18 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 fn unknown() -> RequestError {
-    RequestError::new(
-        RequestProblem::SessionNotFound,
-        "There is no such session in this workspace",
-        "Open another one.",
-    )
+    RequestError::from(RequestProblem::SessionNotFound)
 }
 
 fn unreadable(error: io::Error) -> RequestError {
-    RequestError::new(
-        RequestProblem::SessionUnreadable { reason: error.to_string() },
-        format!("The session cannot be read: {error}"),
-        "The log and docs/sessions.md say where its file is.",
-    )
+    RequestError::from(RequestProblem::SessionUnreadable { reason: error.to_string() })
 }
 
 pub(super) fn unknown_or(fault: Fault) -> RequestError {
     match fault {
         Fault::Unknown => unknown(),
-        Fault::UnknownTurn => RequestError::new(
-            RequestProblem::NoEndedTurn,
-            "No turn of this session is over that could be taken along",
-            "Wait for the end of its turn.",
-        ),
-        Fault::Locked => RequestError::new(
-            RequestProblem::SessionOpenElsewhere,
-            "Another window has this session",
-            "Close it there first.",
-        ),
+        Fault::UnknownTurn => RequestError::from(RequestProblem::NoEndedTurn),
+        Fault::Locked => RequestError::from(RequestProblem::SessionOpenElsewhere),
         Fault::Io(error) => unreadable(error),
     }
 }

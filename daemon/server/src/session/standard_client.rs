@@ -19,11 +19,7 @@ impl Sessions {
         reviews: &mut Reviews,
     ) {
         let Some(text) = text else {
-            return reply.send(Err(RequestError::new(
-                RequestProblem::DocumentNotOpen,
-                "The document of the selection is not open",
-                "Open the document in the editor, and select the words again.",
-            )));
+            return reply.send(Err(RequestError::from(RequestProblem::DocumentNotOpen)));
         };
         self.begin_task(RunTaskParams { text, ..RunTaskParams::default() }, reply, reviews);
     }
@@ -32,11 +28,7 @@ impl Sessions {
         if !params.attachments.is_empty() {
             let reason = "attachments are not taken here, use agent/runTask".to_owned();
             let method = "workspace/executeCommand".to_owned();
-            return Err(RequestError::new(
-                RequestProblem::InvalidParams { method, reason },
-                "The reply has attachments",
-                "Send them with agent/runTask or agent/steer.",
-            ));
+            return Err(RequestError::from(RequestProblem::InvalidParams { method, reason }));
         }
         let session = match &params.session_id {
             Some(id) => self.entries.get(&id.as_str().into()),
@@ -48,11 +40,7 @@ impl Sessions {
                 .max_by_key(|session| session.last_turn.as_ref().map(|turn| turn.turn_id.clone())),
         };
         let Some(session) = session else {
-            return Err(RequestError::new(
-                RequestProblem::NoSession,
-                "There is no such conversation to go on with",
-                "Start a new task.",
-            ));
+            return Err(RequestError::from(RequestProblem::NoSession));
         };
         let session_id = session.id.clone();
         let Some(turn_id) = session.turn.as_ref().map(|turn| String::from(&turn.id)) else {

@@ -12,11 +12,11 @@ use cairn_protocol::{
     ExportFormat, ItemStatus, LinkedCommand, LinkedFile, ListSessionsResult, MessageNotification,
     MessageRole, Panel, ParentCall, PlanItem, PlanNotification, Position, Range, ReadOnly,
     ReadOnlyProblem, ReviewMode, SessionState, SessionSummary, SubagentNotification, SubagentPhase,
-    ToolKind, ToolNotification, ToolState, ToolStats, ToolTarget, TranscriptEntry,
-    TurnNotification, TurnPhase, TurnProblem, TurnSpent, Usage,
+    ToolKind, ToolLabel, ToolNotification, ToolState, ToolStats, ToolTarget, TranscriptEntry,
+    TurnNotice, TurnNotification, TurnPhase, TurnProblem, TurnSpent, UiMessage, Usage,
 };
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use crate::store::{
     export,
@@ -44,17 +44,21 @@ macro_rules! both_ways {
             }
         }
     };
-    ($shown:ident = $stored:ident; $($same:ident),* ; $($field:ident: $convert:ident),* $(,)?) => {
+    // `titled`: a title that the journal holds as a text and as a code.
+    ($shown:ident = $stored:ident $(titled $title:ident $label:ident)?;
+        $($same:ident),* ; $($field:ident: $convert:ident),* $(,)?) => {
         impl From<$shown> for $stored {
             fn from(shown: $shown) -> Self {
-                let $shown { $($same,)* $($field,)* } = shown;
-                Self { $($same,)* $($field: $convert($field),)* }
+                let $shown { $($title,)? $($same,)* $($field,)* } = shown;
+                $(let ($title, $label) = stored_title(&$title);)?
+                Self { $($title, $label,)? $($same,)* $($field: $convert($field),)* }
             }
         }
         impl From<$stored> for $shown {
             fn from(stored: $stored) -> Self {
-                let $stored { $($same,)* $($field,)* } = stored;
-                Self { $($same,)* $($field: $convert($field),)* }
+                let $stored { $($title, $label,)? $($same,)* $($field,)* } = stored;
+                $(let $title = shown_title($title, $label);)?
+                Self { $($title,)? $($same,)* $($field: $convert($field),)* }
             }
         }
     };
@@ -72,10 +76,27 @@ fn boxed<A: Into<B>, B>(value: Option<Box<A>>) -> Option<Box<B>> {
     value.map(|value| Box::new((*value).into()))
 }
 
-/// The title of a call, as a code. A code that only another version knows is left out.
-fn code<A: Serialize, B: DeserializeOwned>(label: Option<A>) -> Option<B> {
-    let label = serde_json::to_value(label?).ok()?;
-    serde_json::from_value(label).ok()
+/// The title of a call in English, and as the code with its arguments.
+fn stored_title(title: &UiMessage) -> (String, Option<Box<Value>>) {
+    let UiMessage { code, args, .. } = title;
+    let label = match (code == "named", args.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(Box::new(json!({ "code": code }))),
+        (false, false) => Some(Box::new(json!({ "code": code, "args": args }))),
+    };
+    (title.english(), label)
+}
+
+/// A notice of another version may have a code that this one does not know: then its text is shown.
+fn shown_notice((_, notice): (u64, Box<Value>)) -> Option<UiMessage> {
+    Some(serde_json::from_value::<TurnNotice>(*notice).ok()?.message())
+}
+
+/// The title of a stored call. Calls of earlier versions have no code, and another version may know
+/// other ones.
+fn shown_title(title: String, label: Option<Box<Value>>) -> Box<UiMessage> {
+    let label = label.and_then(|label| serde_json::from_value::<ToolLabel>(*label).ok());
+    Box::new(label.unwrap_or(ToolLabel::Named { title }).message())
 }
 
 /// Converts each element of a list.
@@ -98,11 +119,11 @@ both_ways!(PlanItem = StoredItem;
     id, content, active_form, blocked, blocked_by, calls, elapsed_ms;
     status: one, files: all, commands: all);
 both_ways!(LinkedFile = StoredFileLink; uri, path;);
-both_ways!(LinkedCommand = StoredCommand;
-    title, elapsed_ms; call_id: one, label: code, state: one);
-both_ways!(ToolNotification = StoredCall;
-    rev, name, title, plan_item, detail, uri, started_at, ended_at;
-    session_id: one, turn_id: one, call_id: one, label: code, state: one,
+both_ways!(LinkedCommand = StoredCommand titled title label;
+    elapsed_ms; call_id: one, state: one);
+both_ways!(ToolNotification = StoredCall titled title label;
+    rev, name, plan_item, detail, uri, started_at, ended_at;
+    session_id: one, turn_id: one, call_id: one, state: one,
     parent: some, tool_kind: some, target: some, stats: some, decision: boxed);
 both_ways!(CallDecision = StoredCallDecision; words, at; decision: one, by: one);
 both_ways!(
@@ -158,8 +179,8 @@ impl From<EndedLine> for TurnPhase {
         // Journals hold the English text of a failure, not its code.
         let interrupted = matches!(reason, StoredEnd::Interrupted);
         let problem = interrupted.then(|| match closed {
-            true => TurnProblem::EditorClosed.into(),
-            false => TurnProblem::Interrupted.into(),
+            true => TurnProblem::EditorClosed.message(),
+            false => TurnProblem::Interrupted.message(),
         });
         let (reason, usage, spent) = (reason.into(), usage.into(), some(spent));
         Self::Ended { reason, summary, open_items, unchecked_edits, usage, problem, spent }
@@ -193,7 +214,7 @@ impl From<ReadOnlyCause> for ReadOnly {
                 ReadOnlyProblem::JournalNotWritable { reason: error.to_string() }
             }
         };
-        Self::new(problem, cause.to_string())
+        Self::from(&problem)
     }
 }
 
@@ -309,7 +330,7 @@ fn shown(session_id: &SessionId, entry: PageEntry) -> TranscriptEntry {
                 delta: String::new(),
                 text: Some(text),
                 incomplete: false,
-                notice: code(notice.map(|(_, notice)| notice)),
+                notice: notice.and_then(shown_notice),
                 at,
                 ended_at: at,
                 unread,

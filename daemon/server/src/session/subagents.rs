@@ -30,6 +30,7 @@ use super::{
     effects::end_reason,
     encoding::EncodedConversation,
     entry::{RunningTurn, SessionEntry, SessionStep},
+    problem,
     subagent::Subagent,
     transcript::usage,
 };
@@ -329,7 +330,7 @@ impl Sessions {
         let open = session.machine.plan_items().into_iter().filter(|item| item.is_open());
         let ended = SubagentEnd {
             reason: end.reason,
-            summary: end.summary,
+            summary: problem::summary(&end, &self.config.choice.info.provider),
             last_words: last_words(session.machine.conversation()),
             rounds,
             usage,

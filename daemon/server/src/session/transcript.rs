@@ -7,9 +7,9 @@ use cairn_core::{
     ids::{CallId, SessionId, TurnId},
 };
 use cairn_protocol::{
-    ContextUse, Notice, OutputNotification, Position, Range, ToolNotification, ToolOutputParams,
-    ToolOutputResult, ToolState, ToolTarget, TurnNotification, TurnPhase, TurnSpent, Usage,
-    UsageNotification,
+    ContextUse, Notice, OutputNotification, Position, Range, ToolLabel, ToolNotification,
+    ToolOutputParams, ToolOutputResult, ToolState, ToolTarget, TurnNotification, TurnPhase,
+    TurnSpent, Usage, UsageNotification,
 };
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     entry::{SessionEntry, TurnBegan},
     subagent::parent_call,
 };
-use crate::{clock, ports::ToolUpdate, store::sessions::Line, tools::label};
+use crate::{clock, ports::ToolUpdate, store::sessions::Line};
 
 /// Maximum number of tool calls of a turn that `agent/state` returns.
 const TOOLS_KEPT: usize = 500;
@@ -92,8 +92,7 @@ impl Sessions {
                     rev,
                     call_id: call_id.into(),
                     name: name.into(),
-                    title: name.into(),
-                    label: None,
+                    title: Box::new(ToolLabel::Named { title: name.into() }.message()),
                     state: ToolState::Queued,
                     plan_item: None,
                     detail: None,
@@ -143,8 +142,7 @@ impl Sessions {
             enter(tool, state);
         }
         if let Some(named) = &update.label {
-            tool.title = label::english(named);
-            tool.label = Some(Box::new(named.clone()));
+            *tool.title = named.message();
         }
         if update.detail.is_some() {
             tool.detail.clone_from(&update.detail);

@@ -49,25 +49,15 @@ impl Sessions {
     ) -> Result<RunTaskResult, RequestError> {
         let attached = opening.attached;
         if params.text.trim().is_empty() && attached.is_empty() {
-            return Err(RequestError::new(
-                RequestProblem::EmptyTask,
-                "The task is empty",
-                "Say what the agent should do.",
-            ));
+            return Err(RequestError::from(RequestProblem::EmptyTask));
         }
         let Some(workspace) = self.services.workspace.clone() else {
-            return Err(RequestError::new(
-                RequestProblem::NoFolder,
-                "No folder is open",
-                "Open a folder; the agent works inside it.",
-            ));
+            return Err(RequestError::from(RequestProblem::NoFolder));
         };
         if let Some(unusable) = self.config.choice.unusable.as_ref().filter(|_| !params.demo) {
-            return Err(RequestError::new(
-                RequestProblem::NoUsableModel { reason: unusable.problem.clone() },
-                "No model can be used, so the task was not started",
-                &unusable.text,
-            ));
+            return Err(RequestError::from(RequestProblem::NoUsableModel {
+                reason: unusable.clone(),
+            }));
         }
         if params.session_id.is_none() && self.config.choice.info.replay {
             // A new session starts the replay script again; older ones keep their position.
@@ -79,22 +69,14 @@ impl Sessions {
         let session_id = match params.session_id.as_deref().map(SessionId::from) {
             Some(id) => match self.entries.get(&id) {
                 Some(session) if session.turn.is_some() => {
-                    return Err(RequestError::new(
-                        RequestProblem::TurnRunning,
-                        "The agent is still working in this session",
-                        "Cancel the turn first, or send your words to it with agent/steer.",
-                    ));
+                    return Err(RequestError::from(RequestProblem::TurnRunning));
                 }
                 Some(session) => match session.locked() {
                     Some(error) => return Err(error),
                     None => id,
                 },
                 None => {
-                    return Err(RequestError::new(
-                        RequestProblem::SessionNotLoaded,
-                        "This session is not known any more",
-                        "Open it again, or start a new task.",
-                    ));
+                    return Err(RequestError::from(RequestProblem::SessionNotLoaded));
                 }
             },
             None => self.new_session(&turn_settings, &workspace, opening.found),
@@ -276,11 +258,7 @@ impl Sessions {
         let session_id = SessionId::from(params.session_id);
         let session = self.known(&session_id)?;
         if !session.is_turn(&params.expected_turn_id.as_str().into()) {
-            return Err(RequestError::new(
-                RequestProblem::TurnEnded,
-                "That turn is over",
-                "Send your words as a reply: agent/runTask with the session's id.",
-            ));
+            return Err(RequestError::from(RequestProblem::TurnEnded));
         }
         let turn_id = TurnId::from(params.expected_turn_id);
         self.steering(&session_id, &turn_id, params.text.clone(), &attached);
@@ -299,12 +277,6 @@ impl Sessions {
     }
 
     pub(super) fn known(&mut self, id: &SessionId) -> Result<&mut SessionEntry, RequestError> {
-        self.entries.get_mut(id).ok_or_else(|| {
-            RequestError::new(
-                RequestProblem::SessionUnknown,
-                "This session is not known",
-                "Start a new task.",
-            )
-        })
+        self.entries.get_mut(id).ok_or_else(|| RequestError::from(RequestProblem::SessionUnknown))
     }
 }

@@ -14,7 +14,7 @@ use cairn_protocol::{
     EarlierPlan, ItemStatus, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ToolState,
 };
 
-use crate::{ports::ToolUpdate, tools::label};
+use crate::ports::ToolUpdate;
 
 const COMMANDS_KEPT: usize = 50;
 const FILES_KEPT: usize = 200;
@@ -63,18 +63,16 @@ impl PlanWork {
         path: Option<String>,
     ) -> bool {
         let work = self.items.entry(item.to_owned()).or_default();
-        match update.access {
-            Some(AccessKind::Command) => work.commands.push_back(Command {
+        if let (Some(AccessKind::Command), Some(title)) = (update.access, &update.label) {
+            work.commands.push_back(Command {
                 shown: LinkedCommand {
                     call_id: call_id.into(),
-                    title: update.label.as_ref().map(label::english).unwrap_or_default(),
-                    label: update.label.clone(),
+                    title: Box::new(title.message()),
                     state: ToolState::Queued,
                     elapsed_ms: None,
                 },
                 running_since: None,
-            }),
-            Some(AccessKind::Edit | AccessKind::Read) | None => {}
+            });
         }
         while work.commands.len() > COMMANDS_KEPT {
             work.commands.pop_front();

@@ -18,9 +18,7 @@ use super::{
 };
 use crate::{
     approval, clock,
-    exec::{
-        CommandLimits, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES, sandbox::quarantine_english,
-    },
+    exec::{CommandLimits, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES, sandbox::quarantine_text},
     processes::Waited,
 };
 
@@ -257,7 +255,7 @@ impl BashCall {
         };
         let (ran, left) = end;
         let outcome = ran.map_err(|error| {
-            let left = quarantine_english::report(&left);
+            let left = quarantine_text::report(&left);
             ToolFailure::Tell(format!("The command could not be run: {error}.\n{left}"))
         })?;
         let output = outcome.output.text();

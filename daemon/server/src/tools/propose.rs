@@ -17,7 +17,7 @@ use super::{
     edited_lines,
     snapshot::{self, blocking},
 };
-use crate::{edit_problem, workspace::WorkspacePath};
+use crate::workspace::WorkspacePath;
 
 /// Attempts at once, before the first wait.
 const ATTEMPTS_AT_ONCE: usize = 4;
@@ -270,11 +270,11 @@ async fn or_cancelled<T>(
 fn failure(path: &WorkspacePath, proposed: &Proposed) -> String {
     match proposed {
         Proposed::Refused(problem) => {
-            let reason = edit_problem::english(problem);
+            let reason = problem.english();
             format!("The editor did not change `{path}`: {reason}. Nothing was changed.")
         }
         Proposed::Late(problem) => {
-            let reason = edit_problem::english(problem);
+            let reason = problem.english();
             format!(
                 "The change of `{path}` is not yet applied: {reason}. It may still come, for \
                  example when the user confirms it in the editor; you are told when it does. Do \

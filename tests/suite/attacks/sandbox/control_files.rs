@@ -190,15 +190,16 @@ async fn approval_shows_a_quarantined_file_and_restores_it() {
         let ran = test.run(command, &[]).await;
         assert!(ran.ok && ran.said.contains("back in the workspace:"), "{way}: {}", ran.said);
         let asked = ran.asked.unwrap();
-        assert_eq!(asked["title"], "Move 2 quarantined files back to the workspace");
-        let listed = asked["command"].as_str().unwrap();
+        assert_eq!(english(&asked["title"]), "Move 2 quarantined files back to the workspace");
+        let listed = english(&asked["files"]);
         assert!(
             listed.lines().any(|line| line == "a/.vscode (new)")
                 && listed.lines().any(|line| line == "a/AGENTS.md (new)"),
             "{listed}"
         );
-        let reason = asked["reason"].as_str().unwrap();
+        let reason = english(&asked["reasons"][0]);
         assert!(reason.contains("Cairn moved them to /"), "{reason}");
+        assert!(reason.ends_with("If you deny it, they stay there."), "{reason}");
         let patch = asked["preview"]["patch"].as_str().unwrap();
         assert!(patch.contains("+{\"x\": 1}") && patch.contains("+be kind"), "{patch}");
         assert_eq!(fs::read_to_string(test.ws().join("a/AGENTS.md")).unwrap(), "be kind\n");
@@ -236,18 +237,18 @@ async fn the_users_control_files_beside_a_process_are_asked_about_at_once() {
         test.keeps.store(true, Ordering::SeqCst);
         let marker = fixtures::marker();
         let turn = test.process(&format!("sleep {marker}")).await;
-        assert_eq!(test.next_question().await["title"], "Run a command", "{way}");
+        assert_eq!(english(&test.next_question().await["title"]), "Run a command", "{way}");
         fixtures::until_running(&marker).await;
         git(&test.ws(), &["init", "-q", "sub/mine"]);
         git(&test.ws().join("sub/mine"), &["config", "core.editor", "vim"]);
         let asked = test.next_question().await;
-        assert_eq!(asked["command"], "sub/mine/.git (new)", "{way}: {asked}");
+        assert_eq!(english(&asked["files"]), "sub/mine/.git (new)", "{way}: {asked}");
         assert_eq!((&asked["turnId"], &asked["sessionId"]), (&json!(""), &turn["sessionId"]));
         fixtures::wait_until(SOON, || test.ws().join("sub/mine/.git/HEAD").exists()).await;
         // Each file is asked about once, and a refused one stays in quarantine.
         test.keeps.store(false, Ordering::SeqCst);
         fs::write(test.ws().join(".envrc"), "export A=1\n").unwrap();
-        assert_eq!(test.next_question().await["command"], ".envrc (new)", "{way}");
+        assert_eq!(english(&test.next_question().await["files"]), ".envrc (new)", "{way}");
         let told = |params: &Value| params["text"].to_string().contains(".envrc (new)");
         test.daemon.client.notification("agent/message", told).await;
         assert!(fixtures::processes(&marker) > 0, "the process still runs");
@@ -320,7 +321,13 @@ async fn after_a_kill_placeholders_are_removed_and_control_files_are_found() {
         assert!(!test.ws().join(".envrc").exists() && !test.ws().join("AGENTS.md").exists());
         test.begin_anew(way).await;
         fixtures::wait_until(SOON, || !test.ws().join("a/AGENTS.md").exists()).await;
-        let told = |status: &Value| status["banners"].to_string().contains("a/AGENTS.md (new)");
+        let told = |status: &Value| {
+            status["banners"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|banner| english(banner).contains("a/AGENTS.md (new)"))
+        };
         test.daemon.client.notification("agent/status", told).await;
         // Files that the user creates later are trusted.
         fs::write(test.ws().join("a/AGENTS.md"), "mine\n").unwrap();

@@ -16,7 +16,10 @@ async fn the_git_permission_excludes_hooks_and_config() {
         assert!(ran.ok && ran.said.starts_with("2\n?? link\n"), "{way}: {}", ran.said);
         let asked = ran.asked.unwrap();
         assert_eq!(asked["needs"], json!(["git"]), "{way}");
-        assert_eq!(asked["title"], "Run a command that may change .git (except hooks and config)");
+        assert_eq!(
+            english(&asked["title"]),
+            "Run a command that may change .git (except hooks and config)"
+        );
         for command in [
             "echo evil > .git/hooks/pre-commit",
             "echo evil >> .git/config",
@@ -55,7 +58,7 @@ async fn the_network_permission_holds_for_one_command() {
         let ran = test.run(connect, &["network"]).await;
         assert!(ran.ok && ran.said.contains("connected"), "{way}: {}", ran.said);
         assert!(test.tcp.accept().is_ok(), "{way}");
-        assert_eq!(ran.asked.unwrap()["title"], "Run a command with network access");
+        assert_eq!(english(&ran.asked.unwrap()["title"]), "Run a command with network access");
         // Only the network.
         let still = test
             .run("cat /etc/resolv.conf >/dev/null; cat ~/.netrc; touch .git/x", &["network"])
@@ -91,7 +94,11 @@ async fn without_a_sandbox_every_command_asks_and_the_status_shows_it() {
         assert!(banners.iter().any(|banner| banner["kind"] == "sandbox"), "{way}: {banners:?}");
         let ran = test.run("touch made ../beside", &[]).await;
         assert!(ran.ok, "{way}: {}", ran.said);
-        assert_eq!(ran.asked.unwrap()["title"], "Run a command without a sandbox", "{way}");
+        assert_eq!(
+            english(&ran.asked.unwrap()["title"]),
+            "Run a command without a sandbox",
+            "{way}"
+        );
         assert!(test.home().join("beside").exists(), "{way}");
     }
 }

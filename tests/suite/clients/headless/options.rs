@@ -115,8 +115,8 @@ async fn settings_come_from_config_toml_and_a_fault_stops_the_run() {
     let told = run.told(&run.arguments).await;
     assert_eq!((told.code, told.out.as_str()), (Some(2), ""));
     for fault in [
-        "config.toml, line 2: limits.round: there is no such setting",
-        "config.toml, line 3: limits.rounds: expected a whole number above zero, found a string",
+        "config.toml, line 2: There is no setting limits.round.",
+        "config.toml, line 3: The value of limits.rounds is not used: it must be a whole number above zero, not a string.",
     ] {
         assert!(told.err.contains(fault), "{}", told.err);
     }

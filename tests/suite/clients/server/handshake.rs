@@ -66,8 +66,8 @@ async fn initialize_exchanges_capabilities_and_settings() {
             },
             "experimental": {
               "cairn": {
-                "protocolVersion": 1,
-                "protocolMinor": 4
+                "protocolVersion": 2,
+                "protocolMinor": 0
               }
             }
           },
@@ -107,23 +107,15 @@ async fn only_an_explicit_true_trusts_the_workspace() {
 
 #[tokio::test]
 async fn another_major_protocol_version_is_refused_with_a_reason() {
-    for version in [json!(2), json!("1"), Value::Null] {
+    for version in [json!(1), json!("2"), Value::Null] {
         let server = knock().await;
         let cairn = json!({ "cairn": { "protocolVersion": version } });
         let params = json!({ "capabilities": { "experimental": cairn } });
         let error = server.client.request("initialize", params).await.unwrap_err();
-        assert_eq!(
-            error["message"],
-            format!(
-                "This Cairn daemon speaks version 1 of the agent protocol and the editor speaks \
-                 version {version}"
-            )
-        );
+        let message = error["message"].as_str().unwrap();
+        let versions = format!("version 2 of the protocol, the editor version {version}.");
+        assert!(message.contains(&versions), "{message}");
         assert_eq!(error["data"]["retry"], false);
-        assert_eq!(
-            error["data"]["hint"],
-            "Install the extension and the daemon from the same release"
-        );
         // The gate stays shut, and another try is possible.
         assert_eq!(
             server.client.request("agent/state", json!({})).await.unwrap_err()["code"],
@@ -181,7 +173,7 @@ async fn requests_are_accepted_only_between_initialize_and_shutdown() {
     let ServerFixture { client, mut hub, serving } = knock().await;
     let not_ready = || {
         expect![[
-            r#"{"code":-32002,"message":"Not initialized yet","data":{"kind":"notReady","hint":"Send `initialize` first","code":"not_initialized"}}"#
+            r#"{"code":-32002,"message":"The Cairn daemon is still starting. Try again.","data":{"kind":"notReady","code":"not_initialized","template":"The Cairn daemon is still starting. Try again."}}"#
         ]]
     };
     check(&client, "agent/state", json!({}), not_ready()).await;
@@ -214,18 +206,14 @@ async fn requests_are_accepted_only_between_initialize_and_shutdown() {
         &client,
         "agent/runTask",
         json!({ "text": 1 }),
-        expect![[
-            r#"{"code":-32602,"message":"agent/runTask: invalid type: integer `1`, expected a string","data":{"kind":"invalidParams","hint":"Send one object as the protocol describes","code":"invalid_params","args":{"method":"agent/runTask","reason":"invalid type: integer `1`, expected a string"}}}"#
-        ]],
+        expect![[r#"{"code":-32602,"message":"The Cairn daemon did not understand agent/runTask: invalid type: integer `1`, expected a string","data":{"kind":"invalidParams","code":"invalid_params","template":"The Cairn daemon did not understand {method}: {reason}","args":{"method":"agent/runTask","reason":"invalid type: integer `1`, expected a string"}}}"#]],
     )
     .await;
     check(
         &client,
         "agent/runTask",
         json!(["text"]),
-        expect![[
-            r#"{"code":-32602,"message":"agent/runTask: params must be one object","data":{"kind":"invalidParams","hint":"Send one object as the protocol describes","code":"invalid_params","args":{"method":"agent/runTask","reason":"params must be one object"}}}"#
-        ]],
+        expect![[r#"{"code":-32602,"message":"The Cairn daemon did not understand agent/runTask: params must be one object","data":{"kind":"invalidParams","code":"invalid_params","template":"The Cairn daemon did not understand {method}: {reason}","args":{"method":"agent/runTask","reason":"params must be one object"}}}"#]],
     )
     .await;
     client.notify("textDocument/didChange", json!({ "nonsense": true }));
@@ -233,7 +221,7 @@ async fn requests_are_accepted_only_between_initialize_and_shutdown() {
     check(&client, "shutdown", Value::Null, expect!["ok null"]).await;
     let over = || {
         expect![[
-            r#"{"code":-32600,"message":"Already shut down","data":{"kind":"notReady","hint":"Send `exit`, then start anew","code":"already_shut_down","action":"restart"}}"#
+            r#"{"code":-32600,"message":"The Cairn daemon has stopped. Restart it.","data":{"kind":"notReady","code":"already_shut_down","template":"The Cairn daemon has stopped. Restart it.","action":"restart"}}"#
         ]]
     };
     check(&client, "agent/state", json!({}), over()).await;

@@ -67,12 +67,10 @@ async fn a_request_id_in_use_is_refused() {
     assert_eq!(first.method, "agent/state");
     client.send(&ask);
     assert_eq!(client.reply(&json!(900)).await.unwrap_err()["code"], -32600);
-    let refusal = RequestError::new(RequestProblem::NoFolder, "No folder", "Open one");
+    let refusal = RequestError::from(RequestProblem::NoFolder);
     first.responder.send(Err(refusal));
     let error = client.reply(&json!(900)).await.unwrap_err();
-    expect![[
-        r#"{"code":-32002,"message":"No folder","data":{"kind":"notReady","hint":"Open one","code":"no_folder","action":"open_folder"}}"#
-    ]]
+    expect![[r#"{"code":-32002,"message":"No folder is open. The agent works inside a folder.","data":{"kind":"notReady","code":"no_folder","template":"No folder is open. The agent works inside a folder.","action":"open_folder"}}"#]]
     .assert_eq(&error.to_string());
     // Free again.
     client.send(&ask);

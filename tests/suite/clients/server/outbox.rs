@@ -146,7 +146,7 @@ async fn a_standard_client_gets_questions_and_notices_as_messages() {
     for (answer, decision) in cases {
         let asking = tokio::spawn(hub.editor.approve(approve()));
         let question = client.server_request("window/showMessageRequest").await;
-        expect![[r#"{"type":2,"message":"Run a command: It is not on the list.\n(in /w)\nnpm test","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"}]}"#]]
+        expect![[r#"{"type":2,"message":"Run a command: A hook in your settings asks for your approval.\n(in /w)\nnpm test","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"}]}"#]]
             .assert_eq(&question["params"].to_string());
         client.respond(&question["id"], answer);
         assert_eq!(asking.await.unwrap().decision, decision);
@@ -154,7 +154,7 @@ async fn a_standard_client_gets_questions_and_notices_as_messages() {
     let rules = vec!["npm test".to_owned(), "npm run 'a b'".to_owned()];
     let asking = tokio::spawn(hub.editor.approve(ApproveParams { rules, ..approve() }));
     let question = client.server_request("window/showMessageRequest").await;
-    expect![[r#"{"type":2,"message":"Run a command: It is not on the list.\n(in /w)\nnpm test\nAlways would allow here, word for word:\n  npm test\n  npm run 'a b'","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Always allow in this folder"}]}"#]]
+    expect![[r#"{"type":2,"message":"Run a command: A hook in your settings asks for your approval.\n(in /w)\nnpm test\nAlways would allow here, word for word:\n  npm test\n  npm run 'a b'","actions":[{"title":"Deny"},{"title":"Allow once"},{"title":"Allow for this session"},{"title":"Always allow in this folder"}]}"#]]
         .assert_eq(&question["params"].to_string());
     client.respond(&question["id"], json!({ "title": "Always allow in this folder" }));
     assert_eq!(asking.await.unwrap().decision, ApprovalDecision::AllowAlways);
@@ -172,7 +172,12 @@ async fn a_standard_client_gets_questions_and_notices_as_messages() {
         let asking = tokio::spawn(hub.editor.approve(asked));
         let question = client.server_request("window/showMessageRequest").await;
         let shown = question["params"]["message"].as_str().unwrap();
-        assert!(shown.starts_with("Run a command: It is not on the list.\n(in /w)\n"), "{shown}");
+        assert!(
+            shown.starts_with(
+                "Run a command: A hook in your settings asks for your approval.\n(in /w)\n"
+            ),
+            "{shown}"
+        );
         let answers = question["params"]["actions"].as_array().unwrap().len();
         assert_eq!(answers, if command.starts_with('t') { 3 } else { 1 }, "{shown}");
         let counted = command.contains('\n');

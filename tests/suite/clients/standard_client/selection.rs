@@ -66,7 +66,10 @@ async fn a_selection_in_a_document_that_is_not_open_is_refused() {
     let range = editor_double::range((0, 0), (1, 0));
     let argument = json!({ "uri": plain.uri("b.txt"), "range": range });
     let error = plain.command("cairn.runSelection", json!([argument])).await.unwrap_err();
-    assert_eq!(error["message"], "The document of the selection is not open");
+    assert_eq!(
+        error["message"],
+        "The document of the selection is not open. Open it and select the text again."
+    );
     let error = plain.command("cairn.runSelection", json!([])).await.unwrap_err();
     assert_eq!(error["data"]["kind"], "invalidParams");
 }

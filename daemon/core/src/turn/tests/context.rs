@@ -83,7 +83,7 @@ fn a_nearly_full_window_is_compacted_between_two_rounds() {
     test.check(expect![[r#"
         spent
         take stock
-        Conversation compacted: 9k → 233 tokens
+        Summarized: 8663 → 233 tokens
         call model
     "#]]);
     let view = test.view();
@@ -130,10 +130,7 @@ fn without_a_summary_the_newest_steps_are_kept() {
         answer(&mut test);
         test.stock();
         let log = test.log();
-        assert!(
-            log.contains("compacted without a summary") && log.ends_with("call model\n"),
-            "{what}: {log}"
-        );
+        assert!(log.contains("Mechanical: ") && log.ends_with("call model\n"), "{what}: {log}");
         assert!(!log.contains("run bash"), "{what}: {log}");
         let Some(Item::User(digest)) = test.view().pop() else { panic!("{what}") };
         assert!(digest.text.contains("You called read_file {\"path\":\"a\"}"), "{what}");
@@ -172,13 +169,13 @@ fn a_refused_length_is_compacted_once_and_never_sent_again() {
     test.check(expect![[r#"
         message dropped: Too long: 4500 tokens > 4096 maximum
         take stock
-        Conversation compacted without a summary of the model: 143 → 318 tokens
+        Mechanical: 143 → 318 tokens
         call model
     "#]]);
     test.overflow("Too long: 4100 tokens > 4096 maximum");
     test.check(expect![[r#"
         message dropped: Too long: 4100 tokens > 4096 maximum
-        end Failed: Too long: 4100 tokens > 4096 maximum. The conversation does 
+        end Failed: ContextFull { message: "Too long: 4100 tokens > 4096 maximum
     "#]]);
     test.is_like_restored();
 }
@@ -190,7 +187,7 @@ fn after_an_answer_a_refused_length_is_compacted_again() {
         test.round(id, 100, 50).overflow("Too long");
         test.reply_of(vec![text("Summary.")], Stop::EndTurn, 50).stock();
     }
-    assert_eq!(test.log().matches("Conversation compacted:").count(), 2);
+    assert_eq!(test.log().matches("Summarized: ").count(), 2);
     assert!(test.session.is_running());
 }
 
@@ -220,8 +217,8 @@ fn compacting_by_hand_is_a_turn_of_its_own_or_part_of_one() {
         summarize, shortest: false
         spent
         take stock
-        Conversation compacted: 11 → 231 tokens
-        end Completed: Conversation compacted: 11 → 231 tokens.
+        Summarized: 11 → 231 tokens
+        end Completed: Summarized
     "#]]);
     test.is_like_restored();
     test.input(Input::Compact);
@@ -238,7 +235,7 @@ fn compacting_by_hand_without_a_summary_changes_nothing() {
     test.log();
     test.fail(FailureKind::Auth).check(expect![[r#"
         message dropped: Auth happened
-        end Failed: Not compacted, nothing was changed: Auth happened.
+        end Failed: NotCompacted("Auth happened")
     "#]]);
     assert_eq!(test.session.epoch(), Default::default());
     // What was interrupted before still is.
@@ -255,7 +252,7 @@ fn old_results_are_left_out_first() {
         test.round(&format!("c{round}"), 2_000, 500 + 600 * round);
     }
     let log = test.log();
-    assert_eq!(log.matches("Old tool results left out").count(), 1, "{log}");
+    assert_eq!(log.matches("Elided: ").count(), 1, "{log}");
     assert!(!log.contains("summarize"), "{log}");
     test.view();
     test.is_like_restored();
@@ -322,7 +319,7 @@ fn refused_images_are_left_out_from_then_on() {
     assert!(!sends_the_image(&test));
     test.reply(vec![Block::Text("I cannot see it.".into())], Stop::EndTurn).check(expect![[r#"
         spent
-        The model server refused the images; they are left out: 2k → 11 tokens
+        ImagesLeftOut: 1720 → 11 tokens
         message done: I cannot see it.
         end Completed: I cannot see it.
     "#]]);
@@ -339,7 +336,7 @@ fn images_are_sent_again_if_they_were_not_the_reason() {
         message dropped: Rejected happened
         call model
         message dropped: Rejected happened
-        end Failed: Rejected happened.
+        end Failed: Model(Failure { kind: Rejected, message: "Rejected happened"
     "#]]);
     assert!(sends_the_image(&test));
     for kind in [FailureKind::Auth, FailureKind::RateLimited] {

@@ -17,9 +17,7 @@ fn a_repeated_call_is_warned_about_and_then_stopped() {
             assert_eq!((warned, asked), (n == 2, n == 4), "round {n}");
         }
     }
-    assert!(
-        test.log().contains("end Failed: Stopped: the model kept making the same call of bash")
-    );
+    assert!(test.log().contains("end Failed: RepeatedCall(\"bash\")"));
 }
 
 #[test]

@@ -21,7 +21,6 @@ use super::{
     control_files::ControlFiles,
     prepared::PreparedSandbox,
     quarantine::{self, put_back, remove_if},
-    quarantine_english,
     quarantined::{QuarantineReport, QuarantinedFile},
     request::WatchScope,
     shown_path::shown_path,
@@ -251,8 +250,8 @@ impl Watching {
 /// Ends the watch without `finish`: the daemon ends, or the task of the command failed.
 impl Drop for Watching {
     fn drop(&mut self) {
-        for line in quarantine_english::lines(&self.end().entries(shown_path)) {
-            tracing::warn!("a command left {line}");
+        for line in self.end().entries(shown_path) {
+            tracing::warn!("a command left {}", line.english());
         }
     }
 }

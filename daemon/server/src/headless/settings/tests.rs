@@ -46,10 +46,10 @@ fn a_fault_of_the_file_names_its_line() {
     check(
         "[model]\nnmae = \"x\"\nmaxTokens = \"many\"\nprovider = \"acme\"\n\n[limits]\nrounds = 0\n",
         expect![[r#"
-            line 2: model.nmae: there is no such setting
-            line 3: model.maxTokens: expected a whole number above zero, found a string
-            line 4: model.provider: "acme" is not one of auto, anthropic, openai, replay
-            line 7: limits.rounds: expected a whole number above zero, found the number 0"#]],
+            line 2: There is no setting model.nmae.
+            line 3: The value of model.maxTokens is not used: it must be a whole number above zero, not a string.
+            line 4: The value “acme” of model.provider is not used. Use one of auto, anthropic, openai, replay.
+            line 7: The value of limits.rounds is not used: it must be a whole number above zero, not the number 0."#]],
     );
     check(
         "a = 1\nb =\n",
@@ -65,7 +65,7 @@ fn a_fault_of_the_file_names_its_line() {
         "[plan.nag]\npolicy = \"off\"\n",
         expect![[r#"
             {"plan.nag.policy":"off"}
-            line 1: plan.nag is now called plan.reminder. The old name still works; please rename it."#]],
+            line 1: The setting plan.nag is now called plan.reminder. The old name still works; rename it."#]],
     );
 }
 

@@ -45,8 +45,6 @@ impl Keys {
 pub(super) struct ProviderKeys<'k> {
     /// Keys that the user entered, by origin.
     pub(super) entered: &'k HashMap<String, SecretString>,
-    /// Name of the environment variable that holds the inherited key.
-    pub(super) variable: &'static str,
     pub(super) inherited: Option<&'k SecretString>,
     /// Base URL that the inherited key belongs to.
     pub(super) default_origin: &'k str,
@@ -83,7 +81,7 @@ impl<'k> ProviderKeys<'k> {
         }
         let owners = owners.join(" and ");
         let message = format!("The API key was given for {owners} and is not sent to {origin}.");
-        let advice = Advice::EnterKey { variable: self.variable, owners, origin };
+        let advice = Advice::EnterKey { owners, origin };
         Err(Failure::new(FailureKind::Unusable, message).advise(advice))
     }
 }

@@ -17,7 +17,8 @@ fn check(settings: ModelSettings, variables: &[(&str, &str)], expect: Expect) {
         choice.info.provider, choice.info.name, choice.info.replay, choice.max_tokens
     );
     for status in choice.providers {
-        let reason: String = status.reason.chars().take(40).collect();
+        let reason = status.problem.map(|problem| problem.english()).unwrap_or_default();
+        let reason: String = reason.chars().take(40).collect();
         shown.push_str(&format!("{} {} {reason}\n", status.provider, status.usable));
     }
     expect.assert_eq(&shown);
@@ -35,8 +36,8 @@ fn auto_takes_the_first_that_works() {
         &[],
         expect![[r#"
             none/ replay=false max=None
-            anthropic false No API key. Set an API key for Anthropic
-            openai false No API key. Set an API key for OpenAI, e
+            anthropic false There is no API key for Anthropic. Set o
+            openai false There is no API key for OpenAI. Set one,
             replay true 
         "#]],
     );
@@ -55,7 +56,7 @@ fn auto_takes_the_first_that_works() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             openai/gpt-5.5 replay=false max=None
-            anthropic false No API key. Set an API key for Anthropic
+            anthropic false There is no API key for Anthropic. Set o
             openai true 
             replay true 
         "#]],
@@ -65,7 +66,7 @@ fn auto_takes_the_first_that_works() {
         &[("OPENAI_BASE_URL", "http://localhost:8080/v1")],
         expect![[r#"
             openai/local replay=false max=None
-            anthropic false No API key. Set an API key for Anthropic
+            anthropic false There is no API key for Anthropic. Set o
             openai true 
             replay true 
         "#]],
@@ -75,8 +76,8 @@ fn auto_takes_the_first_that_works() {
         &[("ANTHROPIC_API_KEY", " ")],
         expect![[r#"
             none/ replay=false max=None
-            anthropic false No API key. Set an API key for Anthropic
-            openai false No API key. Set an API key for OpenAI, e
+            anthropic false There is no API key for Anthropic. Set o
+            openai false There is no API key for OpenAI. Set one,
             replay true 
         "#]],
     );
@@ -103,7 +104,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             anthropic/claude-sonnet-5-5 replay=false max=None
-            anthropic false No API key. Set an API key for Anthropic
+            anthropic false There is no API key for Anthropic. Set o
             openai true 
             replay true 
         "#]],
@@ -113,7 +114,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[],
         expect![[r#"
             openai/gpt-5.5 replay=false max=None
-            anthropic false No API key. Set an API key for Anthropic
+            anthropic false There is no API key for Anthropic. Set o
             openai false Not usable: the base URL must begin with
             replay true 
         "#]],
@@ -123,7 +124,7 @@ fn an_explicit_choice_is_never_replaced() {
         &[("OPENAI_API_KEY", "o")],
         expect![[r#"
             replay/demo replay=true max=None
-            anthropic false No API key. Set an API key for Anthropic
+            anthropic false There is no API key for Anthropic. Set o
             openai true 
             replay true 
         "#]],
@@ -138,7 +139,7 @@ fn an_explicit_choice_is_never_replaced() {
         expect![[r#"
             anthropic/mine replay=false max=Some(99)
             anthropic true 
-            openai false No API key. Set an API key for OpenAI, e
+            openai false There is no API key for OpenAI. Set one,
             replay true 
         "#]],
     );
@@ -194,8 +195,7 @@ async fn an_unusable_provider_has_a_reason() {
     assert!(failure.message.starts_with("No API key"), "{failure:?}");
     assert_eq!(events.recv().await, None);
     let reason = choice.unusable.unwrap();
-    assert!(matches!(reason.problem, TurnProblem::NoApiKey { .. }), "{reason:?}");
-    assert!(reason.text.starts_with("No API key"), "{reason:?}");
+    assert!(matches!(reason, TurnProblem::NoApiKey { .. }), "{reason:?}");
     let reason = choose(
         &ModelSettings::default(),
         &Keys::default(),
@@ -204,8 +204,7 @@ async fn an_unusable_provider_has_a_reason() {
     )
     .unusable
     .unwrap();
-    assert_eq!(reason.text, NOT_CONFIGURED);
-    assert!(matches!(reason.problem, TurnProblem::NoModelConfigured { .. }), "{reason:?}");
+    assert!(matches!(reason, TurnProblem::NoModelConfigured { .. }), "{reason:?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use cairn_core::{
 
 use super::Form;
 use crate::{
-    clock,
+    clock, shortened,
     store::sessions::{
         EndedLine, Header, Line, StoredAnswer, StoredCall, StoredCallDecision, StoredDecider,
         StoredEnd, StoredPlan, StoredStatus, TurnLine,
@@ -89,7 +89,7 @@ impl Markdown {
                 Ok(())
             }
             Record::Shortened(shortened) => {
-                writeln!(out, "*{}*\n", one_line(&shortened.in_words()))
+                writeln!(out, "*{}*\n", one_line(&shortened::english(shortened)))
             }
             Record::Begun { .. } | Record::Memo(_) => Ok(()),
         }

@@ -14,7 +14,7 @@ pub struct StoredCommand {
     /// Code and arguments of the title, in the form of the protocol of the writer. Absent in the lines of
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<Value>,
+    pub label: Option<Box<Value>>,
     pub state: StoredCallState,
     /// Duration in milliseconds. Absent until the command ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,6 +17,7 @@ use super::{
     calls::StoredCall,
     lines::{EndedLine, Line, NoticeLine, StoredAttachment, StoredAttachmentKind},
 };
+use crate::shortened;
 
 /// Largest number of entries of a page.
 const PAGE: usize = 1_000;
@@ -198,7 +199,9 @@ impl Transcript {
     pub(super) fn record(&mut self, record: &Record) {
         match record {
             Record::Item(item) => self.item(item),
-            Record::Shortened(shortened) => self.message(Speaker::Notice, shortened.in_words()),
+            Record::Shortened(shortened) => {
+                self.message(Speaker::Notice, shortened::english(shortened))
+            }
             // Kept when the turn ends, which makes them notices of the next one.
             Record::Memo(memo) if memo.unread().len() > 0 => self.unread = memo.unread().collect(),
             Record::Begun { .. } | Record::Result(_) | Record::Memo(_) => {}

@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::tools::{label::english, testing::Fixture};
+use crate::tools::testing::Fixture;
 
 async fn check(fixture: &Fixture, arguments: Value, expect: Expect) {
     let got = fixture.call("bash", arguments).await;
@@ -248,8 +248,8 @@ fn titles_are_one_short_line() {
         needs: Needs::NONE,
         instead: None,
     };
-    assert_eq!(english(&call("npm\n  test").label()), "Run npm test");
+    assert_eq!(call("npm\n  test").label().english(), "Run npm test");
     let fetch = BashCall { needs: Needs { network: true, git: false }, ..call("git fetch") };
-    assert_eq!(english(&fetch.label()), "Run git fetch (with network access)");
-    assert_eq!(english(&call(&"x".repeat(100)).label()), format!("Run {}…", "x".repeat(80)));
+    assert_eq!(fetch.label().english(), "Run git fetch (with network access)");
+    assert_eq!(call(&"x".repeat(100)).label().english(), format!("Run {}…", "x".repeat(80)));
 }
