@@ -6,7 +6,7 @@ SHELL := bash
 
 EXTENSION := vscode-extension
 VSIX := $(EXTENSION)/cairn.vsix
-EXTENSION_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/webview $(EXTENSION)/media -type f) \
+EXTENSION_SOURCES := $(shell find $(addprefix $(EXTENSION)/,src webview media l10n) -type f) \
   $(addprefix $(EXTENSION)/,package.json package.nls.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
 
 # What a program's name ends with on the system that builds.
@@ -128,8 +128,9 @@ soak-review: package system-packages tests/e2e/node_modules daemon-for-tests ## 
 oracle: ## the wire formats against third-party servers, with a small model and with faults
 	tests/oracle/run.sh
 
-gen: ## write the files that are generated from the protocol crate
+gen: $(EXTENSION)/node_modules ## write the files that are generated from code
 	UPDATE_EXPECT=1 cargo test --locked -p cairn-tests --test suite generated
+	cd vscode-extension && UPDATE_EXPECT=1 npx vitest run test/bundle.test.ts
 
 package: $(VSIX) ## the extension with the daemon in it, as a VSIX
 

@@ -54,3 +54,10 @@ fn the_codes_of_the_protocol_page_are_current() {
     let expected = format!("{before}{BEGIN}\n{section}\n{END}{after}");
     expect_file!["../../../docs/protocol.md"].assert_eq(&expected);
 }
+
+/// The English texts of the daemon, which the extension's bundle for translators repeats.
+#[test]
+fn the_list_of_messages_is_current() {
+    let messages = serde_json::to_string_pretty(&cairn_protocol::problem::templates()).unwrap();
+    expect_file!["../../tables/messages.json"].assert_eq(&format!("{messages}\n"));
+}

@@ -5,8 +5,6 @@ import { dropped, gitChanges, pathOf, selectionOf, terminalSelection } from "../
 import type { Attachment } from "../protocol";
 import { oneLine } from "../text/display";
 
-const { t } = vscode.l10n;
-
 /** The conversation view, which lets the user look at a message before it is sent. */
 interface Composer {
   begin(text: string, attachments: readonly Attachment[]): Promise<void>;
@@ -22,9 +20,9 @@ export class EntryPoints implements vscode.Disposable {
   constructor(private readonly composer: Composer) {
     const on = (command: string, run: (...args: unknown[]) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
     this.#subscriptions = vscode.Disposable.from(
-      on("cairn.explain", () => this.#withCode((name) => t("Explain {0}.", name))),
-      on("cairn.fix", () => this.#withCode((name) => t("Find and fix what is wrong in {0}.", name))),
-      on("cairn.writeTests", () => this.#withCode((name) => t("Write tests for {0}.", name))),
+      on("cairn.explain", () => this.#withCode((name) => vscode.l10n.t("Explain {0}.", name))),
+      on("cairn.fix", () => this.#withCode((name) => vscode.l10n.t("Find and fix what is wrong in {0}.", name))),
+      on("cairn.writeTests", () => this.#withCode((name) => vscode.l10n.t("Write tests for {0}.", name))),
       on("cairn.taskWithSelection", () => this.#withCode(() => "")),
       on("cairn.taskWithFile", (uri, uris) => this.#withFiles(uri, uris)),
       on("cairn.taskWithFolder", (uri, uris) => this.#withFiles(uri, uris)),
@@ -42,7 +40,7 @@ export class EntryPoints implements vscode.Disposable {
   async #withCode(text: (name: string) => string): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor?.document.uri.scheme !== "file") {
-      say(t("Cairn: there is no file in the active editor."));
+      say(vscode.l10n.t("Cairn: there is no file in the active editor."));
       return;
     }
     const { document, selection } = editor;
@@ -57,7 +55,7 @@ export class EntryPoints implements vscode.Disposable {
     const chosen = (Array.isArray(uris) && uris.length > 0 ? uris : [uri]).filter((one) => one instanceof vscode.Uri);
     const { attachments } = await dropped(chosen.map(String));
     if (attachments.length === 0) {
-      say(t("Cairn: only files and folders of the workspace can be attached."));
+      say(vscode.l10n.t("Cairn: only files and folders of the workspace can be attached."));
       return;
     }
     await this.composer.begin("", attachments);
@@ -66,7 +64,7 @@ export class EntryPoints implements vscode.Disposable {
   async #withTerminal(): Promise<void> {
     const selection = await terminalSelection();
     if (selection === undefined) {
-      say(t("Cairn: there is no selected text in the terminal."));
+      say(vscode.l10n.t("Cairn: there is no selected text in the terminal."));
       return;
     }
     await this.composer.begin("", [selection]);
@@ -75,7 +73,7 @@ export class EntryPoints implements vscode.Disposable {
   async #withChanges(): Promise<void> {
     const changes = await gitChanges();
     if (changes === undefined) {
-      say(t("Cairn: there are no changes since the last commit."));
+      say(vscode.l10n.t("Cairn: there are no changes since the last commit."));
       return;
     }
     await this.composer.begin("", [changes]);
@@ -96,7 +94,7 @@ export class ProblemActions implements vscode.CodeActionProvider {
     if (diagnostics.length === 0 || vscode.workspace.getWorkspaceFolder(uri) === undefined) {
       return [];
     }
-    const title = t("Fix with Cairn");
+    const title = vscode.l10n.t("Fix with Cairn");
     const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
     action.diagnostics = [...diagnostics];
     action.command = { command: "cairn.fixProblems", title, arguments: [uri, diagnostics] };
@@ -109,8 +107,8 @@ export function problemText(name: string, problems: readonly { readonly message:
   const messages = problems.map(({ message }) => oneLine(message, PROBLEM_CHARS));
   const [only] = messages;
   return only !== undefined && messages.length === 1
-    ? t("Fix this problem in {0}: {1}", name, only)
-    : [t("Fix these problems in {0}:", name), ...messages.map((message) => `- ${message}`)].join("\n");
+    ? vscode.l10n.t("Fix this problem in {0}: {1}", name, only)
+    : [vscode.l10n.t("Fix these problems in {0}:", name), ...messages.map((message) => `- ${message}`)].join("\n");
 }
 
 /** The whole lines of the problems. */

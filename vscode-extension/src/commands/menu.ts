@@ -6,8 +6,6 @@ import type { Stores } from "../status/statusBar";
 import { label, oneLine } from "../text/display";
 import { modeText } from "../text/modes";
 
-const { t } = vscode.l10n;
-
 interface Entry extends vscode.QuickPickItem {
   readonly command?: string;
 }
@@ -29,33 +27,33 @@ export function menuEntries({ status, sessions, plans, reviews, modes }: Stores)
   const open = !running && plans.plan !== undefined && openItems(plans.plan) > 0;
   const groups: (Entry | false)[][] = [
     [
-      { label: `$(comment-discussion) ${t("Show Conversation")}`, command: "cairn.showConversation" },
-      running && { label: `$(comment) ${t("Send to the Running Task…")}`, command: "cairn.reply" },
-      ready && { label: `$(play) ${t("Run Plan")}`, command: "cairn.runPlan" },
-      !running && { label: `$(add) ${t("New Task…")}`, command: "cairn.runTask" },
-      !running && sessions.turn !== undefined && { label: `$(comment) ${t("Reply…")}`, command: "cairn.reply" },
-      open && !ready && { label: `$(debug-continue) ${t("Continue Plan")}`, command: "cairn.continue" },
-      running && { label: `$(debug-stop) ${t("Cancel Task")}`, command: "cairn.cancel" },
+      { label: `$(comment-discussion) ${vscode.l10n.t("Show Conversation")}`, command: "cairn.showConversation" },
+      running && { label: `$(comment) ${vscode.l10n.t("Send to the Running Task…")}`, command: "cairn.reply" },
+      ready && { label: `$(play) ${vscode.l10n.t("Run Plan")}`, command: "cairn.runPlan" },
+      !running && { label: `$(add) ${vscode.l10n.t("New Task…")}`, command: "cairn.runTask" },
+      !running && sessions.turn !== undefined && { label: `$(comment) ${vscode.l10n.t("Reply…")}`, command: "cairn.reply" },
+      open && !ready && { label: `$(debug-continue) ${vscode.l10n.t("Continue Plan")}`, command: "cairn.continue" },
+      running && { label: `$(debug-stop) ${vscode.l10n.t("Cancel Task")}`, command: "cairn.cancel" },
     ],
     [
-      reviews.pending > 0 && { label: `$(diff-multiple) ${t("Review All Edits")}`, command: "cairn.reviewAll" },
-      reviews.pending > 0 && { label: `$(arrow-down) ${t("Next Edit")}`, command: "cairn.nextHunk" },
+      reviews.pending > 0 && { label: `$(diff-multiple) ${vscode.l10n.t("Review All Edits")}`, command: "cairn.reviewAll" },
+      reviews.pending > 0 && { label: `$(arrow-down) ${vscode.l10n.t("Next Edit")}`, command: "cairn.nextHunk" },
     ],
     [
-      { label: `$(folder-opened) ${t("Open Session…")}`, command: "cairn.openSession" },
-      sessions.turn !== undefined && { label: `$(fold) ${t("Compact Conversation")}`, command: "cairn.compact" },
-      sessions.current !== undefined && { label: `$(markdown) ${t("Export Session as Markdown…")}`, command: "cairn.exportMarkdown" },
+      { label: `$(folder-opened) ${vscode.l10n.t("Open Session…")}`, command: "cairn.openSession" },
+      sessions.turn !== undefined && { label: `$(fold) ${vscode.l10n.t("Compact Conversation")}`, command: "cairn.compact" },
+      sessions.current !== undefined && { label: `$(markdown) ${vscode.l10n.t("Export Session as Markdown…")}`, command: "cairn.exportMarkdown" },
     ],
     [
-      { label: `$(settings) ${t("Edit Mode…")}`, description: modeText(modes.of(sessions.current)).name, command: "cairn.chooseMode" },
-      { label: `$(server) ${t("Choose Model…")}`, description: label(status.status?.model.name ?? ""), command: "cairn.chooseModel" },
-      { label: `$(key) ${t("Set API Key…")}`, command: "cairn.setApiKey" },
-      { label: `$(shield) ${t("Manage Allowed Commands…")}`, command: "cairn.manageRules" },
-      status.untrusted && { label: `$(workspace-untrusted) ${t("Manage Workspace Trust…")}`, command: "workbench.trust.manage" },
+      { label: `$(settings) ${vscode.l10n.t("Edit Mode…")}`, description: modeText(modes.of(sessions.current)).name, command: "cairn.chooseMode" },
+      { label: `$(server) ${vscode.l10n.t("Choose Model…")}`, description: label(status.status?.model.name ?? ""), command: "cairn.chooseModel" },
+      { label: `$(key) ${vscode.l10n.t("Set API Key…")}`, command: "cairn.setApiKey" },
+      { label: `$(shield) ${vscode.l10n.t("Manage Allowed Commands…")}`, command: "cairn.manageRules" },
+      status.untrusted && { label: `$(workspace-untrusted) ${vscode.l10n.t("Manage Workspace Trust…")}`, command: "workbench.trust.manage" },
     ],
     [
-      { label: `$(output) ${t("Show Log")}`, command: "cairn.showLog" },
-      { label: `$(debug-restart) ${t("Restart Cairn")}`, command: "cairn.restart" },
+      { label: `$(output) ${vscode.l10n.t("Show Log")}`, command: "cairn.showLog" },
+      { label: `$(debug-restart) ${vscode.l10n.t("Restart Cairn")}`, command: "cairn.restart" },
     ],
   ];
   const separator: Entry = { label: "", kind: vscode.QuickPickItemKind.Separator };

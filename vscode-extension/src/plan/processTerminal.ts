@@ -4,8 +4,6 @@ import type { Agent } from "../daemon/agent";
 import { type ProcessInfo, requests } from "../protocol";
 import { endOfProcess } from "../text/processes";
 
-const { t } = vscode.l10n;
-
 /** Longest input of one request, in characters: at most 12 KiB as UTF-8. */
 const INPUT_CHARS = 4 * 1024;
 
@@ -46,7 +44,7 @@ export class ProcessTerminal implements vscode.Pseudoterminal {
       return;
     }
     if (!this.process.input) {
-      this.#tell(t("This process takes no input."));
+      this.#tell(vscode.l10n.t("This process takes no input."));
     } else if (this.process.terminal) {
       this.#send(data);
     } else {
@@ -61,13 +59,13 @@ export class ProcessTerminal implements vscode.Pseudoterminal {
       try {
         const { text, missed, end, ended } = await this.agent.request(requests.processOutput, { sessionId, id, since }, this.#cancel.token);
         if (missed > 0) {
-          this.#note(t("{0} bytes left out", missed));
+          this.#note(vscode.l10n.t("{0} bytes left out", missed));
         }
         this.#write.fire(text.replaceAll(/\r?\n/gu, "\r\n"));
         since = end;
         if (ended !== undefined) {
           this.#ended = true;
-          this.#note(t("Process {0}: {1}", id, endOfProcess(ended)));
+          this.#note(vscode.l10n.t("Process {0}: {1}", id, endOfProcess(ended)));
         }
       } catch (error) {
         this.#ended = true;
@@ -119,9 +117,9 @@ export class ProcessTerminal implements vscode.Pseudoterminal {
         this.#request(async () => {
           const { taken } = await this.agent.request(requests.processInput, { sessionId, id: process.id, text: part });
           if (taken === "part") {
-            this.#tell(t("The process does not read its input: a part of it was not sent."));
+            this.#tell(vscode.l10n.t("The process does not read its input: a part of it was not sent."));
           } else if (taken === "none") {
-            this.#tell(t("This process takes no input."));
+            this.#tell(vscode.l10n.t("This process takes no input."));
           }
         }),
       );

@@ -4,8 +4,6 @@ import type { Hunk } from "../protocol";
 import { type PlacedHunk, type ReviewStore, canAccept, isOfLines } from "../stores/review";
 import { isCurrent } from "./editors";
 
-const { t } = vscode.l10n;
-
 interface Target {
   readonly uri: string;
   readonly hunkId: string;
@@ -34,7 +32,7 @@ function ofHunk({ file, hunk, ordinal }: PlacedHunk): vscode.CodeAction[] {
   const target = { uri: file.uri, hunkId: hunk.id, rev: file.rev };
   const count = file.hunks.length;
   const { accept, reject, rejectWithReason } = titles(hunk);
-  const placed = (title: string): string => (count === 1 ? title : t("{0} ({1} of {2})", title, ordinal, count));
+  const placed = (title: string): string => (count === 1 ? title : vscode.l10n.t("{0} ({1} of {2})", title, ordinal, count));
   return [
     ...(canAccept(hunk) ? [action(target, placed(accept), "cairn.acceptHunk")] : []),
     action(target, placed(reject), "cairn.rejectHunk"),
@@ -44,11 +42,23 @@ function ofHunk({ file, hunk, ordinal }: PlacedHunk): vscode.CodeAction[] {
 
 function titles(hunk: Hunk): { accept: string; reject: string; rejectWithReason: string } {
   if (isOfLines(hunk)) {
-    return { accept: t("Accept this edit"), reject: t("Reject this edit"), rejectWithReason: t("Reject this edit with a reason…") };
+    return {
+      accept: vscode.l10n.t("Accept this edit"),
+      reject: vscode.l10n.t("Reject this edit"),
+      rejectWithReason: vscode.l10n.t("Reject this edit with a reason…"),
+    };
   }
   return hunk.wholeFile === "moved"
-    ? { accept: t("Accept this move"), reject: t("Reject this move"), rejectWithReason: t("Reject this move with a reason…") }
-    : { accept: t("Accept this deletion"), reject: t("Reject this deletion"), rejectWithReason: t("Reject this deletion with a reason…") };
+    ? {
+        accept: vscode.l10n.t("Accept this move"),
+        reject: vscode.l10n.t("Reject this move"),
+        rejectWithReason: vscode.l10n.t("Reject this move with a reason…"),
+      }
+    : {
+        accept: vscode.l10n.t("Accept this deletion"),
+        reject: vscode.l10n.t("Reject this deletion"),
+        rejectWithReason: vscode.l10n.t("Reject this deletion with a reason…"),
+      };
 }
 
 function ofFile({ file, hunk }: PlacedHunk): vscode.CodeAction[] {
@@ -57,8 +67,8 @@ function ofFile({ file, hunk }: PlacedHunk): vscode.CodeAction[] {
   return count === 1
     ? []
     : [
-        action(target, t("Accept all {0} edits in this file", count), "cairn.acceptFile"),
-        action(target, t("Reject all {0} edits in this file", count), "cairn.rejectFile"),
+        action(target, vscode.l10n.t("Accept all {0} edits in this file", count), "cairn.acceptFile"),
+        action(target, vscode.l10n.t("Reject all {0} edits in this file", count), "cairn.rejectFile"),
       ];
 }
 

@@ -5,8 +5,6 @@ import { label } from "../text/display";
 import { SCHEME, liveUri } from "./baseline";
 import { isCurrent } from "./editors";
 
-const { t } = vscode.l10n;
-
 /** `Accept | Reject | Edit 2/5 (+1 −5)` above each proposed edit, and a move at the top. */
 export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
@@ -38,7 +36,10 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
     const { file, hunk } = placed;
     const lens = (title: string, command: string): vscode.CodeLens =>
       new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), { title, command, arguments: [{ uri: file.uri, hunkId: hunk.id, rev: file.rev }] });
-    return [lens(`$(check)\u00a0${t("Accept Deletion")}`, "cairn.acceptHunk"), lens(`$(discard)\u00a0${t("Restore File")}`, "cairn.rejectHunk")];
+    return [
+      lens(`$(check)\u00a0${vscode.l10n.t("Accept Deletion")}`, "cairn.acceptHunk"),
+      lens(`$(discard)\u00a0${vscode.l10n.t("Restore File")}`, "cairn.rejectHunk"),
+    ];
   }
 
   dispose(): void {
@@ -81,10 +82,16 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
   if (hunk.outdated) {
     return [
       ...(canAccept(hunk)
-        ? [lens(`$(history)\u00a0${t("Make Again")}`, "cairn.acceptHunk", t("This edit no longer stands in the text: put it in again"))]
+        ? [
+            lens(
+              `$(history)\u00a0${vscode.l10n.t("Make Again")}`,
+              "cairn.acceptHunk",
+              vscode.l10n.t("This edit no longer stands in the text: put it in again"),
+            ),
+          ]
         : []),
-      lens(`$(discard)\u00a0${t("Forget")}`, "cairn.rejectHunk", t("Leave the text as it is")),
-      lens(t("Edit {0}/{1} ({2}, outdated)", ordinal, file.hunks.length, counts(hunk)), "cairn.openDiff", t("Open Changes")),
+      lens(`$(discard)\u00a0${vscode.l10n.t("Forget")}`, "cairn.rejectHunk", vscode.l10n.t("Leave the text as it is")),
+      lens(vscode.l10n.t("Edit {0}/{1} ({2}, outdated)", ordinal, file.hunks.length, counts(hunk)), "cairn.openDiff", vscode.l10n.t("Open Changes")),
     ];
   }
   if (hunk.wholeFile === "deleted") {
@@ -94,25 +101,25 @@ function lenses(placed: PlacedHunk, document: vscode.TextDocument): vscode.CodeL
   const moved = hunk.wholeFile === "moved";
   const made = isNewFile(file);
   const what = made
-    ? t("New file (+{0})", hunk.addedLines)
+    ? vscode.l10n.t("New file (+{0})", hunk.addedLines)
     : moved
       ? file.from === undefined
-        ? t("Moved from elsewhere")
-        : t("Moved from {0}", label(file.from))
+        ? vscode.l10n.t("Moved from elsewhere")
+        : vscode.l10n.t("Moved from {0}", label(file.from))
       : hunk.mixed
-        ? t("Edit {0}/{1} ({2}, with your own changes)", ordinal, file.hunks.length, counts(hunk))
-        : t("Edit {0}/{1} ({2})", ordinal, file.hunks.length, counts(hunk));
-  const [accept, reject] = moved ? [t("Accept Move"), t("Reject Move")] : [t("Accept"), t("Reject")];
+        ? vscode.l10n.t("Edit {0}/{1} ({2}, with your own changes)", ordinal, file.hunks.length, counts(hunk))
+        : vscode.l10n.t("Edit {0}/{1} ({2})", ordinal, file.hunks.length, counts(hunk));
+  const [accept, reject] = moved ? [vscode.l10n.t("Accept Move"), vscode.l10n.t("Reject Move")] : [vscode.l10n.t("Accept"), vscode.l10n.t("Reject")];
   // The editor swallows an ordinary space after an icon.
   const shown = [
-    lens(`$(check)\u00a0${accept}`, "cairn.acceptHunk", moved ? t("Leave the file here") : t("Keep this edit")),
-    lens(`$(discard)\u00a0${reject}`, "cairn.rejectHunk", moved ? t("Move the file back") : t("Put the old text back")),
-    lens(what, "cairn.openDiff", t("Open Changes")),
+    lens(`$(check)\u00a0${accept}`, "cairn.acceptHunk", moved ? vscode.l10n.t("Leave the file here") : vscode.l10n.t("Keep this edit")),
+    lens(`$(discard)\u00a0${reject}`, "cairn.rejectHunk", moved ? vscode.l10n.t("Move the file back") : vscode.l10n.t("Put the old text back")),
+    lens(what, "cairn.openDiff", vscode.l10n.t("Open Changes")),
   ];
   if (ordinal === 1 && file.hunks.length > 1) {
     shown.push(
-      lens(`$(check-all)\u00a0${t("Accept Edits in File")}`, "cairn.acceptFile", t("Keep every edit in this file")),
-      lens(`$(discard)\u00a0${t("Reject Edits in File")}`, "cairn.rejectFile", t("Undo every edit in this file")),
+      lens(`$(check-all)\u00a0${vscode.l10n.t("Accept Edits in File")}`, "cairn.acceptFile", vscode.l10n.t("Keep every edit in this file")),
+      lens(`$(discard)\u00a0${vscode.l10n.t("Reject Edits in File")}`, "cairn.rejectFile", vscode.l10n.t("Undo every edit in this file")),
     );
   }
   return shown;

@@ -11,8 +11,6 @@ import { DecidedRows } from "./decidedRows";
 import { type Group, type Step, byPlanItem } from "./groups";
 import { type Keyed, advances, reportWithout } from "./report";
 
-const { t } = vscode.l10n;
-
 /** A row, which is also the argument of the commands in its menu. */
 export type EditRow =
   | ({ readonly kind: "step" } & Group)
@@ -239,14 +237,14 @@ function hunkRow(placed: PlacedHunk, named: boolean): EditRow {
 }
 
 function stepItem({ item: step, sessionId, placed }: Group): vscode.TreeItem {
-  const name = step === undefined ? t("Without a step") : label(step.content, 200);
+  const name = step === undefined ? vscode.l10n.t("Without a step") : label(step.content, 200);
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.Expanded);
   const shown = lineCounts(placed.map(({ hunk }) => hunk));
   item.id = step === undefined ? "step" : `step:${sessionId}:${step.id}`;
   item.description = shown;
   item.iconPath = stepIcon(step);
   item.contextValue = "step";
-  const earlier = step !== undefined && step.status === undefined ? [t("step of another plan")] : [];
+  const earlier = step !== undefined && step.status === undefined ? [vscode.l10n.t("step of another plan")] : [];
   item.tooltip = [name, ...earlier, `${edits(placed.length)}, ${shown}`].join("\n");
   item.accessibilityInformation = { label: [name, ...earlier, proposedEdits(placed.length)].join(", ") };
   return item;
@@ -285,9 +283,9 @@ function fileItem(file: ReviewNotification, opened: boolean): vscode.TreeItem {
 function kindOf(file: ReviewNotification): string {
   switch (file.kind) {
     case "created":
-      return t("new");
+      return vscode.l10n.t("new");
     case "deleted":
-      return t("deleted");
+      return vscode.l10n.t("deleted");
     case "moved":
       return movedFrom(file);
     case "edited":
@@ -302,7 +300,7 @@ function wholeFileItem(placed: PlacedHunk, row: HunkRow): vscode.TreeItem | unde
   }
   const deleted = hunk.wholeFile === "deleted";
   const name = oneLine(file.path.split("/").at(-1) ?? file.path);
-  const what = deleted ? t("File deleted") : t("File moved");
+  const what = deleted ? vscode.l10n.t("File deleted") : vscode.l10n.t("File moved");
   const item = new vscode.TreeItem(row.named ? name : what, vscode.TreeItemCollapsibleState.None);
   item.id = `hunk:${file.uri}#${hunk.id}`;
   item.description = [...(row.named ? [what] : []), deleted ? counts(hunk) : oneLine(file.from ?? "")].join("  ");
@@ -311,19 +309,19 @@ function wholeFileItem(placed: PlacedHunk, row: HunkRow): vscode.TreeItem | unde
     new vscode.ThemeColor(deleted ? "cairn.removedForeground" : "cairn.pendingForeground"),
   );
   item.contextValue = "hunk";
-  item.tooltip = deleted ? t("Rejecting this brings the file back.") : t("Rejecting this moves the file back.");
+  item.tooltip = deleted ? vscode.l10n.t("Rejecting this brings the file back.") : vscode.l10n.t("Rejecting this moves the file back.");
   item.accessibilityInformation = { label: `${oneLine(file.path)}, ${kindOf(file)}` };
   item.command = deleted
-    ? { command: "cairn.openDeleted", title: t("Show Deleted Text"), arguments: [row] }
-    : { command: "cairn.revealHunk", title: t("Show"), arguments: [row] };
+    ? { command: "cairn.openDeleted", title: vscode.l10n.t("Show Deleted Text"), arguments: [row] }
+    : { command: "cairn.revealHunk", title: vscode.l10n.t("Show"), arguments: [row] };
   return item;
 }
 
 /** Row of a decided edit: no button, and grey. */
 function decidedItem({ placed, uri, hunkId }: HunkRow, decision: Decision): vscode.TreeItem {
   const item = new vscode.TreeItem("", vscode.TreeItemCollapsibleState.None);
-  const line = t("Line {0}", placed.hunk.range.start.line + 1);
-  const state = decision === "accept" ? t("accepted") : t("rejected");
+  const line = vscode.l10n.t("Line {0}", placed.hunk.range.start.line + 1);
+  const state = decision === "accept" ? vscode.l10n.t("accepted") : vscode.l10n.t("rejected");
   item.id = `hunk:${uri}#${hunkId}`;
   item.description = [line, state, counts(placed.hunk)].join("  ");
   item.iconPath = new vscode.ThemeIcon(decision === "accept" ? "check" : "discard", new vscode.ThemeColor("disabledForeground"));
@@ -339,27 +337,27 @@ function linesItem({ file, hunk, ordinal }: PlacedHunk, row: HunkRow): vscode.Tr
   const text = firstLine(isRemoval(hunk) ? hunk.oldText : hunk.newText);
   const line = hunk.range.start.line + 1;
   const name = row.named ? oneLine(file.path.split("/").at(-1) ?? file.path) : "";
-  const item = new vscode.TreeItem(row.named ? `${name}:${line}` : t("Line {0}", line), vscode.TreeItemCollapsibleState.None);
+  const item = new vscode.TreeItem(row.named ? `${name}:${line}` : vscode.l10n.t("Line {0}", line), vscode.TreeItemCollapsibleState.None);
   // Hunks are counted in each file.
   item.id = `hunk:${file.uri}#${hunk.id}`;
-  const state = hunk.outdated ? [t("outdated")] : hunk.mixed ? [t("with your changes")] : [];
+  const state = hunk.outdated ? [vscode.l10n.t("outdated")] : hunk.mixed ? [vscode.l10n.t("with your changes")] : [];
   item.description = [counts(hunk), ...state, text].join("  ");
   item.iconPath = hunkIcon(hunk);
   item.contextValue = canAccept(hunk) ? "hunk" : "hunk outdated";
   const why = canAccept(hunk)
-    ? t("It no longer stands in the text. Accepting makes it again, rejecting forgets it.")
-    : t("It no longer stands in the text. Its lines are gone, so it cannot be made again. Rejecting forgets it.");
+    ? vscode.l10n.t("It no longer stands in the text. Accepting makes it again, rejecting forgets it.")
+    : vscode.l10n.t("It no longer stands in the text. Its lines are gone, so it cannot be made again. Rejecting forgets it.");
   const all = file.hunks.length;
-  item.tooltip = [t("{0}, edit {1} of {2}", oneLine(file.path, 400), ordinal, all), text, ...(hunk.outdated ? [why] : [])].join("\n");
+  item.tooltip = [vscode.l10n.t("{0}, edit {1} of {2}", oneLine(file.path, 400), ordinal, all), text, ...(hunk.outdated ? [why] : [])].join("\n");
   const facts = [
     ...(row.named ? [name] : []),
-    t("Edit {0} of {1}", ordinal, all),
-    t("line {0}", line),
-    ...(hunk.outdated ? [t("outdated")] : []),
-    t("{0} added, {1} removed: {2}", hunk.addedLines, hunk.removedLines, text),
+    vscode.l10n.t("Edit {0} of {1}", ordinal, all),
+    vscode.l10n.t("line {0}", line),
+    ...(hunk.outdated ? [vscode.l10n.t("outdated")] : []),
+    vscode.l10n.t("{0} added, {1} removed: {2}", hunk.addedLines, hunk.removedLines, text),
   ];
   item.accessibilityInformation = { label: facts.join(", ") };
-  item.command = { command: "cairn.revealHunk", title: t("Show"), arguments: [row] };
+  item.command = { command: "cairn.revealHunk", title: vscode.l10n.t("Show"), arguments: [row] };
   return item;
 }
 
@@ -374,5 +372,5 @@ function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
 
 function firstLine(text: string): string {
   const line = text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== "") ?? "";
-  return label(line.trim(), 120) || t("empty line");
+  return label(line.trim(), 120) || vscode.l10n.t("empty line");
 }

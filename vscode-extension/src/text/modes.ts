@@ -2,8 +2,6 @@ import { l10n } from "vscode";
 
 import type { ReviewMode } from "../protocol";
 
-const { t } = l10n;
-
 export interface ModeText {
   readonly name: string;
   readonly icon: string;
@@ -16,12 +14,12 @@ export const MODES: readonly ReviewMode[] = ["review", "ask", "auto", "plan"];
 export function modeText(mode: ReviewMode): ModeText {
   switch (mode) {
     case "review":
-      return { name: t("Review"), icon: "eye", explanation: t("Edits land as proposals; you decide at any time.") };
+      return { name: l10n.t("Review"), icon: "eye", explanation: l10n.t("Edits land as proposals; you decide at any time.") };
     case "ask":
-      return { name: t("Ask"), icon: "question", explanation: t("The agent waits for your decision on each edit.") };
+      return { name: l10n.t("Ask"), icon: "question", explanation: l10n.t("The agent waits for your decision on each edit.") };
     case "auto":
-      return { name: t("Auto"), icon: "pass", explanation: t("Edits are accepted as they land; you can still undo.") };
+      return { name: l10n.t("Auto"), icon: "pass", explanation: l10n.t("Edits are accepted as they land; you can still undo.") };
     case "plan":
-      return { name: t("Plan"), icon: "checklist", explanation: t("Nothing is changed; the turn ends with a plan to approve.") };
+      return { name: l10n.t("Plan"), icon: "checklist", explanation: l10n.t("Nothing is changed; the turn ends with a plan to approve.") };
   }
 }

@@ -3,12 +3,10 @@ import { l10n } from "vscode";
 import type { ProcessEnd, ProcessInfo } from "../protocol";
 import { oneLine } from "./display";
 
-const { t } = l10n;
-
 /** State of a process in a few words. */
 export function processState({ phase }: ProcessInfo): string {
   if (phase.kind === "running") {
-    return phase.stopping ? t("stopping") : t("running");
+    return phase.stopping ? l10n.t("stopping") : l10n.t("running");
   }
   return endOfProcess(phase.end);
 }
@@ -16,15 +14,15 @@ export function processState({ phase }: ProcessInfo): string {
 export function endOfProcess(end: ProcessEnd): string {
   switch (end.kind) {
     case "code":
-      return t("ended with exit code {0}", end.code);
+      return l10n.t("ended with exit code {0}", end.code);
     case "signal":
-      return t("ended by signal {0}", end.signal);
+      return l10n.t("ended by signal {0}", end.signal);
     case "stopped":
-      return end.by === "user" ? t("stopped by you") : end.by === "agent" ? t("stopped by the agent") : t("stopped with its turn");
+      return end.by === "user" ? l10n.t("stopped by you") : end.by === "agent" ? l10n.t("stopped by the agent") : l10n.t("stopped with its turn");
     case "tooManyProcesses":
-      return t("stopped: it had started too many processes");
+      return l10n.t("stopped: it had started too many processes");
     case "lost":
-      return t("ended by a fault of Cairn");
+      return l10n.t("ended by a fault of Cairn");
   }
 }
 
