@@ -65,16 +65,7 @@ impl SubagentEnd {
         let mut content = ModelText::default();
         content.own(&format!("The subagent {how}: {rounds} with tools{tokens}."));
         if !files.is_empty() {
-            let named: Vec<&str> = files.iter().take(FILES_NAMED).map(String::as_str).collect();
-            let more = match files.len() - named.len() {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let them = if files.len() == 1 { "it" } else { "them" };
-            content.own(&format!(
-                "It changed {}{more}. Read {them} again before you change {them}.",
-                named.join(", ")
-            ));
+            content.own(&changed(files));
         }
         if *unchecked_edits {
             content.own(UNCHECKED);
@@ -110,6 +101,18 @@ impl SubagentEnd {
         }
         SubagentReport { content, is_error }
     }
+}
+
+/// Sentence about the changed files, of which some are named.
+fn changed(files: &[String]) -> String {
+    let named: Vec<&str> = files.iter().take(FILES_NAMED).map(String::as_str).collect();
+    let more = match files.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let them = if files.len() == 1 { "it" } else { "them" };
+    let named = named.join(", ");
+    format!("It changed {named}{more}. Read {them} again before you change {them}.")
 }
 
 fn counted(count: u32, what: &str) -> String {

@@ -166,17 +166,7 @@ pub fn question(
             (asked, cwd.display().to_string())
         }
     };
-    let kind = match access {
-        Access::Plan | Access::Subagent | Access::Process => None,
-        Access::Read { .. } => Some(ApprovalKind::Read),
-        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
-            Some(ApprovalKind::Change)
-        }
-        Access::Command { .. } | Access::Input { .. } if rules.unboxed => {
-            Some(ApprovalKind::UnsandboxedCommand)
-        }
-        Access::Command { .. } | Access::Input { .. } => Some(ApprovalKind::Command),
-    };
+    let kind = kind_of(access, rules);
     let (command, needs) = match access {
         Access::Command { command, needs, .. } => (command.clone(), codes::needs(*needs)),
         Access::Input { text, needs, .. } => (text.clone(), codes::needs(*needs)),
@@ -189,6 +179,20 @@ pub fn question(
         | Access::Process => (String::new(), Vec::new()),
     };
     Question { asked, kind, command, cwd, reasons, rules: Vec::new(), needs }
+}
+
+fn kind_of(access: &Access, rules: &CommandRules) -> Option<ApprovalKind> {
+    match access {
+        Access::Plan | Access::Subagent | Access::Process => None,
+        Access::Read { .. } => Some(ApprovalKind::Read),
+        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
+            Some(ApprovalKind::Change)
+        }
+        Access::Command { .. } | Access::Input { .. } if rules.unboxed => {
+            Some(ApprovalKind::UnsandboxedCommand)
+        }
+        Access::Command { .. } | Access::Input { .. } => Some(ApprovalKind::Command),
+    }
 }
 
 /// The workspace folder that contains a path.

@@ -180,10 +180,27 @@ impl SettingsReader {
         }
     }
 
+    /// Settings of the editor are known and have no effect here.
     fn key(&mut self, path: &str, value: &Value) {
         let known = path == "trace.server" || settings::keys().any(|key| key == path);
-        match path {
+        match path.split_once('.').map_or(path, |(group, _)| group) {
             _ if !known => self.faults.push(fault::unknown(path)),
+            "model" => self.model(path, value),
+            "plan" => self.plan(path, value),
+            "review" => self.review(path, value),
+            "shell" | "sandbox" => self.command(path, value),
+            "limits" => self.limit(path, value),
+            "hooks" => {
+                if let Some(event) = path.strip_prefix("hooks.").and_then(HookEvent::named) {
+                    self.hooks(path, event, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn model(&mut self, path: &str, value: &Value) {
+        match path {
             "model.provider" => {
                 let choice = self.one_of(path, value);
                 self.settings.model.provider =
@@ -208,6 +225,12 @@ impl SettingsReader {
             "model.price.input" => self.price[0] = self.dollars(path, value),
             "model.price.cachedInput" => self.price[1] = self.dollars(path, value),
             "model.price.output" => self.price[2] = self.dollars(path, value),
+            _ => {}
+        }
+    }
+
+    fn plan(&mut self, path: &str, value: &Value) {
+        match path {
             "plan.dialect" => {
                 if let Some(name) = self.text(path, value).filter(|name| name != "auto") {
                     match name.parse::<Dialect>() {
@@ -237,6 +260,12 @@ impl SettingsReader {
                 self.reminder_policy = self.one_of(path, value).map(str::to_owned);
             }
             "plan.reminder.rounds" => self.reminder_rounds = self.positive(path, value),
+            _ => {}
+        }
+    }
+
+    fn review(&mut self, path: &str, value: &Value) {
+        match path {
             "review.mode" => {
                 self.settings.review_mode = match self.one_of(path, value) {
                     Some("ask") => ReviewMode::Ask,
@@ -248,6 +277,12 @@ impl SettingsReader {
             "review.saveAtTurnEnd" => {
                 set(&mut self.settings.save_at_turn_end, self.faults.as_mut(), path, value)
             }
+            _ => {}
+        }
+    }
+
+    fn command(&mut self, path: &str, value: &Value) {
+        match path {
             "shell.approval" => {
                 let approval = self.one_of(path, value);
                 self.commands.unasked = approval == Some("allowlist");
@@ -272,6 +307,12 @@ impl SettingsReader {
                 }
                 self.settings.sandbox.readable = below;
             }
+            _ => {}
+        }
+    }
+
+    fn limit(&mut self, path: &str, value: &Value) {
+        match path {
             "limits.rounds" => {
                 if let Some(rounds) = self.positive(path, value) {
                     self.settings.max_rounds = rounds;
@@ -287,14 +328,7 @@ impl SettingsReader {
                     self.settings.command_limits.longest = Duration::from_secs(seconds.into());
                 }
             }
-            // Settings of the editor.
-            "daemon.path" | "trace.server" | "review.advance" | "review.removedText"
-            | "notify.done" => {}
-            _ => {
-                if let Some(event) = path.strip_prefix("hooks.").and_then(HookEvent::named) {
-                    self.hooks(path, event, value);
-                }
-            }
+            _ => {}
         }
     }
 

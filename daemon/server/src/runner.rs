@@ -16,14 +16,14 @@ use cairn_core::{
 };
 use cairn_protocol::{ReviewMode, ToolState};
 use futures_util::FutureExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::{
     approval, hooks,
     instructions::{self, RunningCommand},
     model::{ModelRequest, Provider, clean::Cleaner},
-    ports::{Notices, Saw, ToolUpdate},
+    ports::{Notices, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
     tools::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput},
@@ -124,52 +124,22 @@ pub(crate) async fn run_tool(
     };
     context.live = Some(progress.live_output());
     let run = AssertUnwindSafe(run(&progress, tool, &call, context, mode)).catch_unwind();
-    let (mut edited, mut saw): (Option<String>, Option<Saw>) = (None, None);
-    let (mut kind, mut lines, mut stats) = (None, None, None);
-    let (state, content, detail) = match run.await {
-        Ok(Ok(Ran::Output(output, touched))) => {
-            if let Some(TaskNews { items, updated }) = output.tasks {
-                let input = Input::TaskList { items, updated };
-                notices.input(&session, &turn, input);
-            }
-            if let Some(image) = output.image {
-                notices.input(&session, &turn, Input::Image { image });
-            }
-            edited = touched.filter(|_| !output.is_error);
-            saw = output.saw;
-            (kind, lines, stats) = (output.kind, output.lines, output.stats);
-            let state = if output.is_error { ToolState::Failed } else { ToolState::Done };
-            (state, output.content, output.detail)
-        }
-        Ok(Ok(Ran::Declined(text))) => {
-            let detail = text.as_str().to_owned();
-            (ToolState::Declined, text, Some(detail))
-        }
-        Ok(Err(ToolFailure::Tell(text))) => {
-            // May quote an argument, and its length is up to the model.
-            let text = excerpt(&text, MAX_FAILURE_BYTES);
-            (ToolState::Failed, text.clone().into(), Some(text))
-        }
-        Ok(Err(ToolFailure::Fatal(error))) => {
-            tracing::error!("{} failed: {error:#}", call.name);
-            let text = format!("Cairn could not run {}: {error:#}", call.name);
-            (ToolState::Failed, text.clone().into(), Some(text))
-        }
-        Err(_) => {
-            tracing::error!("{} panicked", call.name);
-            let text = format!(
-                "{} crashed inside Cairn; it may have had effects. Try another way.",
-                call.name
-            );
-            (ToolState::Failed, text.clone().into(), Some(text))
-        }
+    let outcome = match run.await {
+        Ok(Ok(Ran::Output(output, touched))) => Outcome::of_output(*output, touched),
+        Ok(Ok(Ran::Declined(text))) => Outcome::without_effect(ToolState::Declined, text),
+        Ok(Err(failure)) => Outcome::of_failure(&call.name, failure),
+        Err(_) => Outcome::of_panic(&call.name),
     };
+    for input in outcome.inputs {
+        notices.input(&session, &turn, input);
+    }
     // For the model and the user interface: a command may have printed a key.
     let redactor = secrets::redactor();
-    let content = redactor.text(content.as_str()).into_owned();
-    let detail = detail.map(|text| redactor.text(&text).into_owned());
-    let is_error = state != ToolState::Done;
-    let touched = edited.clone().or(saw.as_ref().map(|saw| saw.key.to_string()));
+    let content = redactor.text(outcome.content.as_str()).into_owned();
+    let update = outcome.update;
+    let detail = update.detail.map(|text| redactor.text(&text).into_owned());
+    let is_error = update.state != Some(ToolState::Done);
+    let touched = update.edited.clone().or(update.saw.as_ref().map(|saw| saw.key.to_string()));
     let near = match touched.filter(|_| trusted) {
         Some(file) => {
             let look = move || instructions::around(&workspace, &docs, &sources, &file);
@@ -177,19 +147,67 @@ pub(crate) async fn run_tool(
         }
         None => Vec::new(),
     };
-    progress.update(ToolUpdate {
-        state: Some(state),
-        detail,
-        kind,
-        lines,
-        stats,
-        edited,
-        saw,
-        near,
-        ..ToolUpdate::default()
-    });
+    progress.update(ToolUpdate { detail, near, ..update });
     let input = Input::ToolDone { call_id: call.id, content, is_error };
     notices.input(&session, &turn, input);
+}
+
+/// Outcome of a call.
+struct Outcome {
+    /// Text for the model.
+    content: ModelText,
+    /// Further news for the turn.
+    inputs: Vec<Input>,
+    /// News for the user.
+    update: ToolUpdate,
+}
+
+impl Outcome {
+    fn of_output(output: ToolOutput, touched: Option<String>) -> Self {
+        let ToolOutput { content, detail, is_error, kind, lines, stats, saw, .. } = output;
+        let tasks = output.tasks;
+        let tasks = tasks.map(|TaskNews { items, updated }| Input::TaskList { items, updated });
+        let image = output.image.map(|image| Input::Image { image });
+        let state = if is_error { ToolState::Failed } else { ToolState::Done };
+        let edited = touched.filter(|_| !is_error);
+        let update = ToolUpdate {
+            state: Some(state),
+            detail,
+            kind,
+            lines,
+            stats,
+            edited,
+            saw,
+            ..ToolUpdate::default()
+        };
+        Self { content, inputs: tasks.into_iter().chain(image).collect(), update }
+    }
+
+    /// The user sees the text for the model.
+    fn without_effect(state: ToolState, content: ModelText) -> Self {
+        let detail = Some(content.as_str().to_owned());
+        let update = ToolUpdate { state: Some(state), detail, ..ToolUpdate::default() };
+        Self { content, inputs: Vec::new(), update }
+    }
+
+    fn of_failure(name: &str, failure: ToolFailure) -> Self {
+        let text = match failure {
+            // May quote an argument, and its length is up to the model.
+            ToolFailure::Tell(text) => excerpt(&text, MAX_FAILURE_BYTES),
+            ToolFailure::Fatal(error) => {
+                tracing::error!("{name} failed: {error:#}");
+                format!("Cairn could not run {name}: {error:#}")
+            }
+        };
+        Self::without_effect(ToolState::Failed, text.into())
+    }
+
+    fn of_panic(name: &str) -> Self {
+        tracing::error!("{name} panicked");
+        let text =
+            format!("{name} crashed inside Cairn; it may have had effects. Try another way.");
+        Self::without_effect(ToolState::Failed, text.into())
+    }
 }
 
 enum Ran {
@@ -246,11 +264,7 @@ async fn run(
         Ok(output) => output,
         Err(ToolFailure::Tell(text)) => {
             let Some(words) = words else { return Err(ToolFailure::Tell(text)) };
-            let mut content = ModelText::from(text);
-            content.own(&said(&words));
-            let detail = Some(content.as_str().to_owned());
-            let output = ToolOutput { content, detail, is_error: true, ..ToolOutput::default() };
-            return Ok(Ran::Output(Box::new(output), None));
+            return Ok(Ran::Output(Box::new(failed_with_words(text, &words)), None));
         }
         Err(fatal @ ToolFailure::Fatal(_)) => return Err(fatal),
     };
@@ -259,21 +273,35 @@ async fn run(
         output.content.own(&told);
         output.detail = Some(with_own(output.detail, &told));
     }
-    let about = || {
-        let mut about = about();
-        about["result"] = json!({"content": output.content.as_str(), "isError": output.is_error});
-        about
-    };
-    let verdict =
-        hooks::run(after.hooks.as_ref(), HookEvent::AfterTool, Some(&call.name), about).await;
-    for message in verdict.messages {
-        output.content.frame("words of a hook", &message);
-    }
+    run_hooks_after(&after, &call.name, about(), &mut output).await;
     if let Some(words) = words {
         output.content.own(&said(&words));
         output.detail = Some(with_own(output.detail, &said(&words)));
     }
     Ok(Ran::Output(Box::new(output), edited))
+}
+
+/// A failed call that the user allowed with words to the model.
+fn failed_with_words(text: String, words: &str) -> ToolOutput {
+    let mut content = ModelText::from(text);
+    content.own(&said(words));
+    let detail = Some(content.as_str().to_owned());
+    ToolOutput { content, detail, is_error: true, ..ToolOutput::default() }
+}
+
+/// Runs the hooks after a call and adds their words to its result.
+async fn run_hooks_after(
+    context: &ToolContext,
+    tool: &str,
+    mut about: Value,
+    output: &mut ToolOutput,
+) {
+    about["result"] = json!({"content": output.content.as_str(), "isError": output.is_error});
+    let hooks = context.hooks.as_ref();
+    let verdict = hooks::run(hooks, HookEvent::AfterTool, Some(tool), || about).await;
+    for message in verdict.messages {
+        output.content.frame("words of a hook", &message);
+    }
 }
 
 /// Runs a call. The watch of control files during a command ends with its last process.
@@ -320,7 +348,7 @@ fn with_own(detail: Option<String>, words: &str) -> String {
     detail + &marks::own(words)
 }
 
-/// Records the start of a command. Instruction files that change from then on do not count as the user's.
+/// Records the start of a command. Instruction files that change from then on are not treated as the user's.
 async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFailure> {
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let sources = Arc::clone(&context.sources);

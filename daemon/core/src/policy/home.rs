@@ -73,69 +73,72 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     })
 }
 
+/// Sections that git and its usual tools need.
+const KEPT_SECTIONS: &[&str] = &[
+    "add",
+    "advice",
+    "alias",
+    "am",
+    "apply",
+    "blame",
+    "branch",
+    "checkout",
+    "clean",
+    "clone",
+    "color",
+    "column",
+    "commit",
+    "core",
+    "delta",
+    "diff",
+    "difftool",
+    "feature",
+    "fetch",
+    "filter",
+    "format",
+    "gc",
+    "grep",
+    "help",
+    "index",
+    "init",
+    "interactive",
+    "lfs",
+    "log",
+    "mailmap",
+    "man",
+    "merge",
+    "mergetool",
+    "notes",
+    "pack",
+    "pager",
+    "protocol",
+    "pull",
+    "push",
+    "rebase",
+    "receive",
+    "rerere",
+    "safe",
+    "sequence",
+    "showbranch",
+    "stash",
+    "status",
+    "submodule",
+    "tag",
+    "tar",
+    "url",
+    "user",
+    "versionsort",
+    "worktree",
+];
+/// Keys that name programs of the user or keys.
+const DROPPED_KEYS: &[&str] =
+    &["core.askpass", "core.sshcommand", "core.fsmonitor", "core.gitproxy", "user.signingkey"];
+
 /// Returns the user's git settings without credentials.
 ///
 /// Keeps the sections that git and its usual tools need, and drops every value that looks like a
 /// credential. Turns signing off, because its keys are not in the sandbox.
 pub fn git_settings<'a>(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    const KEPT: &[&str] = &[
-        "add",
-        "advice",
-        "alias",
-        "am",
-        "apply",
-        "blame",
-        "branch",
-        "checkout",
-        "clean",
-        "clone",
-        "color",
-        "column",
-        "commit",
-        "core",
-        "delta",
-        "diff",
-        "difftool",
-        "feature",
-        "fetch",
-        "filter",
-        "format",
-        "gc",
-        "grep",
-        "help",
-        "index",
-        "init",
-        "interactive",
-        "lfs",
-        "log",
-        "mailmap",
-        "man",
-        "merge",
-        "mergetool",
-        "notes",
-        "pack",
-        "pager",
-        "protocol",
-        "pull",
-        "push",
-        "rebase",
-        "receive",
-        "rerere",
-        "safe",
-        "sequence",
-        "showbranch",
-        "stash",
-        "status",
-        "submodule",
-        "tag",
-        "tar",
-        "url",
-        "user",
-        "versionsort",
-        "worktree",
-    ];
-    const DROPPED: &[&str] =
-        &["core.askpass", "core.sshcommand", "core.fsmonitor", "core.gitproxy", "user.signingkey"];
     let mut text = String::new();
     for (key, value) in all {
         let Some((section, rest)) = key.split_once('.') else { continue };
@@ -149,10 +152,10 @@ pub fn git_settings<'a>(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> St
         };
         let lower = section.to_ascii_lowercase();
         let whole = key.to_ascii_lowercase();
-        let known = KEPT.contains(&lower.as_str()) && plain(key_word);
+        let known = KEPT_SECTIONS.contains(&lower.as_str()) && plain(key_word);
         let signs = whole.ends_with(".gpgsign") || whole.ends_with(".forcesignannotated");
         let speaks = [key, value].into_iter().any(looks_like_credential);
-        if !known || signs || speaks || DROPPED.contains(&whole.as_str()) {
+        if !known || signs || speaks || DROPPED_KEYS.contains(&whole.as_str()) {
             continue;
         }
         match name {

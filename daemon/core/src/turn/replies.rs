@@ -57,41 +57,14 @@ impl Session {
             Stop::EndTurn | Stop::Pause if !calls.is_empty() => {
                 self.failed(calls_without_asking(&reply.stop), effects)
             }
-            Stop::ToolUse if !calls.is_empty() => {
-                turn.retries.succeeded();
-                turn.rounds += 1;
-                turn.tool_calls += calls.len() as u32;
-                turn.called_in_text = false;
-                let first = calls.front().map(|call| call.name.clone()).unwrap_or_default();
-                let batch = Batch::new(calls, &self.settings);
-                turn.worked |= batch.had_effects;
-                let is_loop = turn.repeat.is_loop(&batch);
-                turn.phase = Phase::Tools(Box::new(batch));
-                self.say(reply.message, text, effects);
-                match is_loop {
-                    true => self.stop_loop(first, effects),
-                    false => self.advance(effects),
-                }
-            }
+            Stop::ToolUse if !calls.is_empty() => self.called(reply.message, text, calls, effects),
             Stop::EndTurn | Stop::ToolUse if text.trim().is_empty() => {
                 self.failed(empty_answer(), effects)
             }
             Stop::EndTurn | Stop::ToolUse if call_forms::is_written(&text) => {
                 self.call_as_text(reply.message, text, effects)
             }
-            Stop::EndTurn | Stop::ToolUse => {
-                turn.retries.succeeded();
-                self.say(reply.message, text.clone(), effects);
-                if self.push_steers(effects) {
-                    self.call_model(effects);
-                } else if asks_something(&text) {
-                    self.end(End::new(EndReason::NeedsInput, text), effects);
-                } else if let Some(reminder) = self.ask_to_finish() {
-                    self.ask_again(Note::new(NoteKind::Reminder, reminder), effects);
-                } else {
-                    self.end(End::new(EndReason::Completed, text), effects);
-                }
-            }
+            Stop::EndTurn | Stop::ToolUse => self.answered(reply.message, text, effects),
             Stop::Pause => {
                 turn.rounds += 1;
                 let limit_reached = turn.rounds >= self.settings.max_rounds;
@@ -117,6 +90,47 @@ impl Session {
                 effects.push(Effect::CallsDropped);
                 self.end(EndCause::UnknownStop(reason), effects);
             }
+        }
+    }
+
+    /// Runs the calls of an answer.
+    fn called(
+        &mut self,
+        message: AssistantMessage,
+        text: String,
+        calls: VecDeque<ToolCall>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.retries.succeeded();
+        turn.rounds += 1;
+        turn.tool_calls += calls.len() as u32;
+        turn.called_in_text = false;
+        let first = calls.front().map(|call| call.name.clone()).unwrap_or_default();
+        let batch = Batch::new(calls, &self.settings);
+        turn.worked |= batch.had_effects;
+        let is_loop = turn.repeat.is_loop(&batch);
+        turn.phase = Phase::Tools(Box::new(batch));
+        self.say(message, text, effects);
+        match is_loop {
+            true => self.stop_loop(first, effects),
+            false => self.advance(effects),
+        }
+    }
+
+    /// Ends the turn with an answer, unless the user or a reminder has something to say.
+    fn answered(&mut self, message: AssistantMessage, text: String, effects: &mut Vec<Effect>) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.retries.succeeded();
+        self.say(message, text.clone(), effects);
+        if self.push_steers(effects) {
+            self.call_model(effects);
+        } else if asks_something(&text) {
+            self.end(End::new(EndReason::NeedsInput, text), effects);
+        } else if let Some(reminder) = self.ask_to_finish() {
+            self.ask_again(Note::new(NoteKind::Reminder, reminder), effects);
+        } else {
+            self.end(End::new(EndReason::Completed, text), effects);
         }
     }
 

@@ -167,32 +167,8 @@ pub(super) fn actions(
         }
         return actions;
     };
-    for hunk in touched {
-        if hunk.outdated {
-            let line = hunk.range.start.line + 1;
-            let what = format!("the outdated edit at line {line} ({})", size(hunk));
-            if hunk.can_apply == Some(true) {
-                let command =
-                    offer(format!("Make {what} again"), ACCEPT_HUNK, this_hunk(review, hunk));
-                action(CodeActionKind::QUICKFIX, command);
-            }
-            let command = offer(format!("Forget {what}"), REJECT_HUNK, this_hunk(review, hunk));
-            action(CodeActionKind::QUICKFIX, command);
-            continue;
-        }
-        let what = match hunk.whole_file {
-            Some(WholeFile::Moved) => "the move".to_owned() + &from(review),
-            Some(WholeFile::Deleted) => format!("the deletion of {}", visible(&review.path)),
-            None => format!(
-                "the change at line {} ({})",
-                place(hunk, supports.units).start.line + 1,
-                size(hunk)
-            ),
-        };
-        for (verb, command) in [("Accept", ACCEPT_HUNK), ("Reject", REJECT_HUNK)] {
-            let command = offer(format!("{verb} {what}"), command, this_hunk(review, hunk));
-            action(CodeActionKind::QUICKFIX, command);
-        }
+    for command in touched.into_iter().flat_map(|hunk| of_hunk(review, hunk, supports)) {
+        action(CodeActionKind::QUICKFIX, command);
     }
     let in_file = format!("every change in {} ({})", visible(&review.path), count([review]));
     for (verb, command) in [("Accept", ACCEPT_FILE), ("Reject", REJECT_FILE)] {
@@ -210,6 +186,29 @@ pub(super) fn actions(
         action(CodeActionKind::REFACTOR, run_selection(params));
     }
     actions
+}
+
+/// Decisions about one edit.
+fn of_hunk(review: &ReviewNotification, hunk: &Hunk, supports: ClientSupport) -> Vec<Command> {
+    let command = |title: String, command: &str| offer(title, command, this_hunk(review, hunk));
+    if hunk.outdated {
+        let line = hunk.range.start.line + 1;
+        let what = format!("the outdated edit at line {line} ({})", size(hunk));
+        let again = (hunk.can_apply == Some(true))
+            .then(|| command(format!("Make {what} again"), ACCEPT_HUNK));
+        let forget = command(format!("Forget {what}"), REJECT_HUNK);
+        return again.into_iter().chain([forget]).collect();
+    }
+    let what = match hunk.whole_file {
+        Some(WholeFile::Moved) => "the move".to_owned() + &from(review),
+        Some(WholeFile::Deleted) => format!("the deletion of {}", visible(&review.path)),
+        None => {
+            let line = place(hunk, supports.units).start.line + 1;
+            format!("the change at line {line} ({})", size(hunk))
+        }
+    };
+    let verbs = [("Accept", ACCEPT_HUNK), ("Reject", REJECT_HUNK)];
+    verbs.map(|(verb, name)| command(format!("{verb} {what}"), name)).into()
 }
 
 /// Returns true if more is selected than a cursor. Helix's cursor is a selection of one character,

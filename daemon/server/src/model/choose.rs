@@ -78,16 +78,7 @@ pub fn choose(
 ) -> Choice {
     let anthropic = anthropic_candidate(settings, keys, environment);
     let openai = openai_candidate(settings, keys, environment);
-    let wanted = match settings.provider {
-        ProviderChoice::Auto if non_empty(&settings.base_url).is_some() => ProviderChoice::OpenAi,
-        ProviderChoice::Auto if anthropic.is_ok() => ProviderChoice::Anthropic,
-        ProviderChoice::Auto if openai.is_ok() => ProviderChoice::OpenAi,
-        ProviderChoice::Auto if settings.replay_file.is_some() => ProviderChoice::Replay,
-        ProviderChoice::Auto => ProviderChoice::Auto,
-        ProviderChoice::Anthropic | ProviderChoice::OpenAi | ProviderChoice::Replay => {
-            settings.provider
-        }
-    };
+    let wanted = wanted(settings, anthropic.is_ok(), openai.is_ok());
     let [anthropic_origin, openai_origin] = origins(settings, environment);
     let known = match (wanted, &anthropic, &openai) {
         (ProviderChoice::Anthropic, Ok(config), _) => {
@@ -108,67 +99,82 @@ pub fn choose(
         status("openai", openai.as_ref().err(), &OPENAI_MODELS, openai_origin),
         status("replay", None, &[], String::new()),
     ];
-    let reason_of_choice = match wanted {
-        ProviderChoice::Anthropic => {
-            anthropic.as_ref().err().map(|it| problem::of_failure(it, "anthropic"))
-        }
-        ProviderChoice::OpenAi => openai.as_ref().err().map(|it| problem::of_failure(it, "openai")),
-        ProviderChoice::Replay => None,
+    let unusable = match wanted {
+        ProviderChoice::Anthropic => anthropic.as_ref().err(),
+        ProviderChoice::OpenAi => openai.as_ref().err(),
+        ProviderChoice::Replay | ProviderChoice::Auto => None,
+    };
+    let unusable = match wanted {
         ProviderChoice::Auto => {
             Some(TurnProblem::NoModelConfigured { setting: "cairn.model.baseUrl".to_owned() })
         }
+        _ => unusable.map(|failure| problem::of_failure(failure, name_of(wanted))),
     };
-    let (name, model, provider): (_, _, Arc<dyn Provider>) = match wanted {
-        ProviderChoice::Anthropic => match anthropic {
-            Ok(config) => {
-                let model = config.model.clone();
-                ("anthropic", model, Arc::new(Anthropic::new(config).knowing(known.clone())))
-            }
-            Err(failure) => {
-                ("anthropic", name_or(settings, ANTHROPIC_MODELS[0]), unusable(failure))
-            }
-        },
-        ProviderChoice::OpenAi => match openai {
-            Ok(config) => (
-                "openai",
-                config.model.clone(),
-                openai_provider(settings.api, config, known.clone()),
-            ),
-            Err(failure) => ("openai", name_or(settings, OPENAI_MODELS[0]), unusable(failure)),
-        },
-        ProviderChoice::Replay => {
+    let (model, provider): (_, Arc<dyn Provider>) = match (wanted, anthropic, openai) {
+        (ProviderChoice::Anthropic, Ok(config), _) => {
+            let model = config.model.clone();
+            (model, Arc::new(Anthropic::new(config).knowing(known.clone())))
+        }
+        (ProviderChoice::Anthropic, Err(failure), _) => {
+            (name_or(settings, ANTHROPIC_MODELS[0]), Arc::new(Unusable(failure)))
+        }
+        (ProviderChoice::OpenAi, _, Ok(config)) => {
+            (config.model.clone(), openai_provider(settings.api, config, known.clone()))
+        }
+        (ProviderChoice::OpenAi, _, Err(failure)) => {
+            (name_or(settings, OPENAI_MODELS[0]), Arc::new(Unusable(failure)))
+        }
+        (ProviderChoice::Replay, _, _) => {
             let (name, provider) = replay(settings);
-            ("replay", name, Arc::new(provider))
+            (name, Arc::new(provider))
         }
-        ProviderChoice::Auto => {
+        (ProviderChoice::Auto, _, _) => {
             let failure = Failure::new(FailureKind::Unusable, "No model is configured");
-            (NO_PROVIDER, String::new(), unusable(failure))
+            (String::new(), Arc::new(Unusable(failure)))
         }
     };
-    let info = ModelInfo { provider: name.to_owned(), name: model, replay: name == "replay" };
+    let (provider_name, replay) = (name_of(wanted), wanted == ProviderChoice::Replay);
+    let info = ModelInfo { provider: provider_name.to_owned(), name: model, replay };
     let max_tokens = settings.max_tokens.filter(|&tokens| tokens > 0);
-    let own_server = match wanted {
-        ProviderChoice::Anthropic => {
-            non_empty(&settings.base_url).or(non_empty(&environment.anthropic_base_url)).is_some()
-        }
-        ProviderChoice::OpenAi => {
-            non_empty(&settings.base_url).or(non_empty(&environment.openai_base_url)).is_some()
-        }
-        ProviderChoice::Auto | ProviderChoice::Replay => true,
-    };
-    Choice {
-        provider,
-        info,
-        max_tokens,
-        own_server,
-        is_ollama,
-        known,
-        providers,
-        unusable: reason_of_choice,
+    let own_server = is_own_server(wanted, settings, environment);
+    Choice { provider, info, max_tokens, own_server, is_ollama, known, providers, unusable }
+}
+
+/// Provider of the settings, or of `auto`. The flags: its key and address can be used.
+fn wanted(settings: &ModelSettings, anthropic: bool, openai: bool) -> ProviderChoice {
+    match settings.provider {
+        ProviderChoice::Auto if non_empty(&settings.base_url).is_some() => ProviderChoice::OpenAi,
+        ProviderChoice::Auto if anthropic => ProviderChoice::Anthropic,
+        ProviderChoice::Auto if openai => ProviderChoice::OpenAi,
+        ProviderChoice::Auto if settings.replay_file.is_some() => ProviderChoice::Replay,
+        choice => choice,
     }
 }
 
-/// Server that a user asks for its models, with the key that is there for it. `base_url`: `None` for
+fn name_of(choice: ProviderChoice) -> &'static str {
+    match choice {
+        ProviderChoice::Anthropic => "anthropic",
+        ProviderChoice::OpenAi => "openai",
+        ProviderChoice::Replay => "replay",
+        ProviderChoice::Auto => NO_PROVIDER,
+    }
+}
+
+/// True if the address is not the vendor's own.
+fn is_own_server(
+    choice: ProviderChoice,
+    settings: &ModelSettings,
+    environment: &Environment,
+) -> bool {
+    let inherited = match choice {
+        ProviderChoice::Anthropic => &environment.anthropic_base_url,
+        ProviderChoice::OpenAi => &environment.openai_base_url,
+        ProviderChoice::Auto | ProviderChoice::Replay => return true,
+    };
+    non_empty(&settings.base_url).or(non_empty(inherited)).is_some()
+}
+
+/// Server that a user asks for its models, with the stored key for it. `base_url`: `None` for
 /// the provider's own server.
 pub fn model_server(
     provider: ProviderChoice,
@@ -351,10 +357,6 @@ fn status(
         models: models.iter().map(|&name| name.to_owned()).collect(),
         origin,
     }
-}
-
-fn unusable(failure: Failure) -> Arc<dyn Provider> {
-    Arc::new(Unusable(failure))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Accept, reject and undo: what the user decides about hunks.
 //!
 //! An accept changes only the baseline. A reject is an ordinary edit through the editor. A
-//! decision about a hunk that is gone or changed since the user saw it does nothing and says so.
+//! decision about a hunk that is gone or changed since the user saw it does nothing and is reported.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ use crate::{event::Responder, ports::Proposed, workspace::path_of};
 struct Target {
     key: FileKey,
     ids: Vec<HunkId>,
-    /// Proposals of which nothing stands in the text any more.
+    /// Proposals of which nothing stands in the text.
     outdated: Vec<HunkId>,
     /// And about what was done to the file as a whole.
     operation: bool,
@@ -175,6 +175,26 @@ impl Reviews {
         }
     }
 
+    /// Queues the edits of a rejection: of the lines, then of the file operation.
+    fn enqueue_rejection(
+        &mut self,
+        target: &Target,
+        own: OwnText,
+        rejection: &Rejection,
+    ) -> Vec<oneshot::Receiver<Proposed>> {
+        let (ids, notice) = (target.ids.clone(), rejection.of_lines.clone());
+        let lines = (!ids.is_empty()).then_some(EditRequest::Reject { ids, own, notice });
+        let operation = target.operation.then_some(EditRequest::RejectFileOperation);
+        let requests = lines.into_iter().chain(operation);
+        requests
+            .map(|request| {
+                let (reply, step) = oneshot::channel();
+                self.enqueue(&target.key, request, reply);
+                step
+            })
+            .collect()
+    }
+
     fn reject(
         &mut self,
         targets: &[Target],
@@ -190,34 +210,12 @@ impl Reviews {
                 result.stale += target.count();
                 continue;
             };
-            let mut steps = Vec::new();
-            if !target.ids.is_empty() {
-                let (reply, step) = oneshot::channel();
-                let (ids, notice) = (target.ids.clone(), rejection.of_lines.clone());
-                self.enqueue(&target.key, EditRequest::Reject { ids, own, notice }, reply);
-                steps.push(step);
-            }
-            if target.operation {
-                let (reply, step) = oneshot::channel();
-                self.enqueue(&target.key, EditRequest::RejectFileOperation, reply);
-                steps.push(step);
-            }
+            let steps = self.enqueue_rejection(target, own, &rejection);
             if let Some(entry) = self.files.entries.get_mut(&target.key) {
                 entry.rejecting += 1;
                 keys.push(target.key.clone());
             }
-            // All of them, or the first that failed.
-            let whole = async move {
-                let mut last = Ok(Proposed::Stale);
-                for step in steps {
-                    last = step.await;
-                    if !matches!(last, Ok(Proposed::Applied { .. })) {
-                        break;
-                    }
-                }
-                last
-            };
-            waits.push(async move { (rejection, whole.await) });
+            waits.push(async move { (rejection, all_applied(steps).await) });
         }
         self.decisions.rejections += 1;
         let number = self.decisions.rejections;
@@ -438,6 +436,20 @@ pub(super) fn still_accepted(
     });
     let more = u32::try_from(stays.len().saturating_sub(MOST_NAMED)).unwrap_or(u32::MAX);
     EditProblem::EditsStayAccepted { edits: named.collect(), more }
+}
+
+/// Outcome of the last step, or of the first that was not applied.
+async fn all_applied(
+    steps: Vec<oneshot::Receiver<Proposed>>,
+) -> Result<Proposed, oneshot::error::RecvError> {
+    let mut last = Ok(Proposed::Stale);
+    for step in steps {
+        last = step.await;
+        if !matches!(last, Ok(Proposed::Applied { .. })) {
+            break;
+        }
+    }
+    last
 }
 
 /// The user's reason for a rejection, for the model.

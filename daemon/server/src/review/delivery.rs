@@ -29,13 +29,13 @@ use super::{
     translate::{edit_of, line_counts},
 };
 use crate::{
-    ports::{Proposed, text_hash},
+    ports::{Editor, Proposed, text_hash},
     workspace::{Workspace, path_of},
 };
 
 /// An edit that the editor says it applied must be seen in the text within this time.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
-/// Number of times that an editor is made to look at a file on disk meanwhile.
+/// Number of times that an editor is made to look at a file on disk in that time.
 const LOOKS: u32 = 4;
 
 impl Reviews {
@@ -85,7 +85,7 @@ impl Reviews {
             then,
             review_before: None,
         });
-        let mut params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
+        let params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
         let recorded = self.keep_now(key);
         let (workspace, key) = (self.services.workspace.clone(), key.to_owned());
         let (mailbox, editor) = (self.mailbox.clone(), Arc::clone(&self.services.editor));
@@ -95,19 +95,9 @@ impl Reviews {
                 Some(recorded) => recorded.await.unwrap_or(Ok(())),
                 None => Ok(()),
             };
-            let result = match (recorded, still_leads(workspace, &key, &params).await) {
-                (Err(reason), _) if of_agent => {
-                    let reason = foreign_words(&reason);
-                    Err(EditProblem::EditNotRecorded { reason })
-                }
-                (_, Err(problem)) => Err(problem),
-                // An undo of the user goes on although it could not be recorded.
-                (Err(_) | Ok(()), Ok(workspace)) => {
-                    let encoding = path_of(&key).map(|path| workspace.form_of(&path).encoding);
-                    params.encoding = encoding.and_then(encoding_for_editor);
-                    Ok(editor.apply(params, workspace).await)
-                }
-            };
+            // An undo of the user continues although it could not be recorded.
+            let recorded = if of_agent { recorded } else { Ok(()) };
+            let result = apply(recorded, workspace, &key, params, editor.as_ref()).await;
             mailbox.send(ReviewEvent::Applied { edit_id, result });
         });
     }
@@ -307,7 +297,7 @@ impl Reviews {
     }
 
     /// Records the new text for the sessions whose model knows it already, so that they get no
-    /// notice. `told`: the sessions that are told of a rejection.
+    /// notice. `told`: the sessions that learn of a rejection.
     pub(super) fn know(&mut self, key: &FileKey, transition: Transition, told: &[SessionId]) {
         let Transition { before, after, cause } = transition;
         let sessions = match cause {
@@ -333,7 +323,7 @@ impl Reviews {
         }
     }
 
-    /// Notifies the model of a late edit that has arrived, because it was told of the timeout.
+    /// Notifies the model of a late edit that has arrived, because it knows of the timeout.
     pub(super) fn late_edit_landed(&mut self, key: &FileKey, late: TimedOutEdit) {
         let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
         let TimedOutEdit { transition, notice, .. } = late;
@@ -413,6 +403,23 @@ fn refusal(result: &Result<ApplyEditResult, EditProblem>) -> Option<(Proposed, b
         None if result.message.is_none() => (Proposed::Late(EditProblem::EditorTimedOut), true),
         None => (Proposed::Late(words()), true),
     })
+}
+
+/// Has the editor apply an edit that is recorded, if its path still leads to the same file.
+async fn apply(
+    recorded: Result<(), String>,
+    workspace: Option<Arc<Workspace>>,
+    key: &FileKey,
+    mut params: ApplyEditParams,
+    editor: &dyn Editor,
+) -> Result<ApplyEditResult, EditProblem> {
+    if let Err(reason) = recorded {
+        return Err(EditProblem::EditNotRecorded { reason: foreign_words(&reason) });
+    }
+    let workspace = still_leads(workspace, key, &params).await?;
+    let encoding = path_of(key).map(|path| workspace.form_of(&path).encoding);
+    params.encoding = encoding.and_then(encoding_for_editor);
+    Ok(editor.apply(params, workspace).await)
 }
 
 /// Checks, right before an edit is sent, that its paths still lead to the files it was made for: a link

@@ -46,26 +46,14 @@ pub(super) struct Guard<'a> {
 
 pub(super) async fn consent(
     progress: &CallProgress,
-    mut call: Box<dyn Call>,
+    call: Box<dyn Call>,
     mode: ReviewMode,
     context: &ToolContext,
     guard: Guard<'_>,
 ) -> Result<Consent, ToolFailure> {
     let access = &call.access();
     let rule_folder = &RuleFolder::of(access, &context.workspace);
-    let Rules { rules, keeps, changed } = if let Access::Command { command, .. } = access {
-        let mut found = rules_for(progress, rule_folder, command, context).await;
-        if context.sandbox_config.backend().await.is_err() {
-            found.rules = Arc::new(found.rules.asking());
-        }
-        found
-    } else if matches!(access, Access::Input { .. })
-        && context.sandbox_config.backend().await.is_err()
-    {
-        Rules { rules: Arc::new(context.commands.asking()), keeps: false, changed: None }
-    } else {
-        Rules::of_settings(context)
-    };
+    let Rules { rules, keeps, changed } = rules_of(progress, access, rule_folder, context).await;
     let gate = approval::gate(access, mode, &rules, rule_folder, &context.workspace);
     // No hook runs for a call that the policy forbids.
     if let Gate::Closed(reason) = gate {
@@ -103,6 +91,28 @@ pub(super) async fn consent(
         question.reasons.insert(0, reason);
         file
     });
+    let asked = Asked { question, rules, rule_folder, changed };
+    ask(progress, call, access, asked, context).await
+}
+
+/// Question about a call, with its rules.
+struct Asked<'a> {
+    question: Question,
+    rules: Arc<CommandRules>,
+    rule_folder: &'a RuleFolder,
+    /// File whose change ended an earlier answer.
+    changed: Option<String>,
+}
+
+/// Asks the user and keeps the rules of an "always".
+async fn ask(
+    progress: &CallProgress,
+    mut call: Box<dyn Call>,
+    access: &Access,
+    asked: Asked<'_>,
+    context: &ToolContext,
+) -> Result<Consent, ToolFailure> {
+    let Asked { question, rules, rule_folder, changed } = asked;
     // Hashed before the question is shown: the answer does not cover later changes.
     let offered = with_definitions(&question.rules, rule_folder, context).await;
     let pattern = match question.rules.as_slice() {
@@ -138,6 +148,28 @@ pub(super) async fn consent(
         }
     }
     Ok(Consent::Given { call, approved: question.allowed(), words })
+}
+
+/// Returns the rules for a call. Without a sandbox a command and a text for a process need an answer.
+async fn rules_of(
+    progress: &CallProgress,
+    access: &Access,
+    rule_folder: &RuleFolder,
+    context: &ToolContext,
+) -> Rules {
+    match access {
+        Access::Command { command, .. } => {
+            let mut found = rules_for(progress, rule_folder, command, context).await;
+            if context.sandbox_config.backend().await.is_err() {
+                found.rules = Arc::new(found.rules.asking());
+            }
+            found
+        }
+        Access::Input { .. } if context.sandbox_config.backend().await.is_err() => {
+            Rules { rules: Arc::new(context.commands.asking()), keeps: false, changed: None }
+        }
+        _ => Rules::of_settings(context),
+    }
 }
 
 /// Rules that apply to a command.

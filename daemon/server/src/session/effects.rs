@@ -38,7 +38,7 @@ impl Sessions {
         self.steps.push_back(SessionStep::Input { session, turn, input });
     }
 
-    /// Processes the queue, including steps that are added meanwhile.
+    /// Processes the queue, including steps that are added while it runs.
     pub(crate) fn settle(&mut self, reviews: &mut Reviews) {
         while let Some(step) = self.steps.pop_front() {
             match step {
@@ -128,33 +128,20 @@ impl Sessions {
             Effect::Wait { request, attempt, delay_ms, failure } => {
                 let reason = retry_reason(&failure).message();
                 self.status.connect(Connection::Retrying { attempt, delay_ms, reason });
-                if let Some(cancel) = self.cancel_token(session_id) {
-                    let waiting = runner::wait(
-                        self.notices(),
-                        session_id.clone(),
-                        turn_id.clone(),
-                        request,
-                        delay_ms,
-                    );
-                    self.services.spawn_until(cancel, waiting);
-                }
+                self.wait(session_id, turn_id, request, delay_ms);
             }
             Effect::RunTool { call, plan_item } => {
                 self.status.connect(Connection::Working);
                 self.run_tool(session_id, turn_id, call, plan_item)
             }
             Effect::ToolAnswered { call, plan_item, content, is_error } => {
-                let update = ToolUpdate {
-                    state: Some(if is_error { ToolState::Failed } else { ToolState::Done }),
-                    label: Some(if is_error {
-                        ToolLabel::NotRun { tool: call.name.clone() }
-                    } else {
-                        ToolLabel::UpdatePlan
-                    }),
-                    detail: Some(content),
-                    ..ToolUpdate::default()
-                };
                 self.announce(session_id, turn_id, &call.id, &call.name, plan_item);
+                let (state, label) = match is_error {
+                    true => (ToolState::Failed, ToolLabel::NotRun { tool: call.name.clone() }),
+                    false => (ToolState::Done, ToolLabel::UpdatePlan),
+                };
+                let (state, label, detail) = (Some(state), Some(label), Some(content));
+                let update = ToolUpdate { state, label, detail, ..ToolUpdate::default() };
                 self.tool_update(session_id, turn_id, &call.id, update);
             }
             Effect::CallAnnounced { id, name } => {
@@ -176,6 +163,14 @@ impl Sessions {
         }
     }
 
+    /// Sends the request again after a delay, unless the turn ends before.
+    fn wait(&self, session_id: &SessionId, turn_id: &TurnId, request: u32, delay_ms: u64) {
+        let Some(cancel) = self.cancel_token(session_id) else { return };
+        let (session, turn) = (session_id.clone(), turn_id.clone());
+        let waiting = runner::wait(self.notices(), session, turn, request, delay_ms);
+        self.services.spawn_until(cancel, waiting);
+    }
+
     fn call_model(&mut self, session_id: &SessionId, turn_id: &TurnId, number: u32) {
         self.status.connect(Connection::Streaming);
         let Some(session) = self.entries.get_mut(session_id) else { return };
@@ -193,7 +188,7 @@ impl Sessions {
     ) {
         self.announce(session_id, turn_id, &call.id, &call.name, plan_item.clone());
         let Some(session) = self.entries.get_mut(session_id) else { return };
-        // A todo call does not count as work on an item.
+        // A todo call is not treated as work on an item.
         let plan_item = plan_item.filter(|_| TaskTool::named(&call.name).is_none());
         if let Some(item) = &plan_item {
             session.work.call_started(item);
@@ -278,7 +273,7 @@ impl Sessions {
         reviews.stop_waiting(turn_id);
         self.close_tools(session_id, turn_id);
         self.publish_stale_plans();
-        // A client that is told of the end has seen every edit of the turn.
+        // A client that learns of the end has seen every edit of the turn.
         reviews.publish();
         let reason = end_reason(end.reason);
         let Some(session) = self.entries.get(session_id) else { return };

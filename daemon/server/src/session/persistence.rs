@@ -6,7 +6,7 @@
 use std::{io, sync::Arc};
 
 use cairn_core::{
-    ids::SessionId,
+    ids::{SessionId, TurnId},
     turn::{self, Input, Session},
 };
 use cairn_protocol::{
@@ -146,33 +146,15 @@ impl Sessions {
             ..SessionEntry::new(id.clone(), machine, header.surroundings, mode)
         };
         let interrupted = matches!(&turn, Some((_, None)));
-        let elsewhere =
-            entry.read_only.as_ref().is_some_and(|why| why.reason == ReadOnlyReason::OpenElsewhere);
         let ended = turn.map(|(TurnLine { turn_id, .. }, ended)| {
-            ended.unwrap_or_else(|| EndedLine {
-                turn_id,
-                reason: StoredEnd::Interrupted,
-                summary: if elsewhere { ELSEWHERE.into() } else { INTERRUPTED.into() },
-                open_items: open_items(&entry.machine),
-                unchecked_edits: false,
-                closed: false,
-                usage: StoredUsage::default(),
-                spent: None,
-            })
+            ended.unwrap_or_else(|| interruption(&entry, turn_id))
         });
         if let Some(ended) = &ended {
-            let mut phase = ended.clone().into();
-            if let TurnPhase::Ended { problem, .. } = &mut phase
-                && interrupted
-                && elsewhere
-            {
-                *problem = Some(TurnProblem::RunsElsewhere.message());
-            }
             let turn = TurnNotification {
                 session_id: id.clone().into(),
                 turn_id: ended.turn_id.clone().into(),
                 rev: self.services.next_rev(),
-                phase,
+                phase: phase_of_end(&entry, ended, interrupted),
             };
             // The journal does not contain its end.
             if interrupted && entry.read_only.is_none() {
@@ -372,4 +354,34 @@ fn write(journal: &Writer, line: &Line) {
 
 pub(super) fn open_items(machine: &turn::Session) -> u32 {
     machine.plan_items().iter().filter(|item| item.is_open()).count() as u32
+}
+
+/// True if another window has the session open.
+fn is_elsewhere(entry: &SessionEntry) -> bool {
+    entry.read_only.as_ref().is_some_and(|why| why.reason == ReadOnlyReason::OpenElsewhere)
+}
+
+/// End of a turn of which the journal has no end.
+fn interruption(entry: &SessionEntry, turn_id: TurnId) -> EndedLine {
+    EndedLine {
+        turn_id,
+        reason: StoredEnd::Interrupted,
+        summary: if is_elsewhere(entry) { ELSEWHERE.into() } else { INTERRUPTED.into() },
+        open_items: open_items(&entry.machine),
+        unchecked_edits: false,
+        closed: false,
+        usage: StoredUsage::default(),
+        spent: None,
+    }
+}
+
+fn phase_of_end(entry: &SessionEntry, ended: &EndedLine, interrupted: bool) -> TurnPhase {
+    let mut phase = ended.clone().into();
+    if let TurnPhase::Ended { problem, .. } = &mut phase
+        && interrupted
+        && is_elsewhere(entry)
+    {
+        *problem = Some(TurnProblem::RunsElsewhere.message());
+    }
+    phase
 }

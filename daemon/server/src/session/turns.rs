@@ -33,13 +33,34 @@ const SESSIONS_KEPT: usize = 50;
 
 /// Name of the built-in demonstration, in place of a model.
 const DEMO: &str = "demo";
-/// Generation of its conversation: a turn with a model after it encodes the conversation anew.
+/// Generation of its conversation: a turn with a model after it encodes the conversation again.
 const DEMO_GENERATION: u32 = u32::MAX;
 
 /// Notices of the start and the end of plan mode. Without one the model would learn of it by a
 /// refused call, which costs a round.
 const PLANNING: &str = "The user wants a plan first: for now no file may be changed and no command may run. Look at what you need, then present the plan.";
 const PLANNED: &str = "Planning is over: from now on you may edit files and run commands again.";
+
+impl SessionEntry {
+    /// Takes the mode and the trust of a new turn, and tells the model what changed.
+    fn take_mode(&mut self, mode: ReviewMode, trusted: bool) {
+        let was_planning = self.task.is_some() && self.mode == ReviewMode::Plan;
+        let planning = match (was_planning, mode == ReviewMode::Plan) {
+            (false, true) => Some(PLANNING),
+            (true, false) => Some(PLANNED),
+            (false, false) | (true, true) => None,
+        };
+        let trust = match (trusted, self.trusted) {
+            (false, true) => Some(trust::UNTRUSTED),
+            (true, false) => Some(trust::TRUSTED),
+            (true, true) | (false, false) => None,
+        };
+        for text in planning.into_iter().chain(trust) {
+            self.machine.step(Input::Notice { text: text.to_owned() });
+        }
+        (self.trusted, self.mode) = (trusted, mode);
+    }
+}
 
 impl Sessions {
     pub(super) fn run_task(
@@ -49,15 +70,13 @@ impl Sessions {
     ) -> Result<RunTaskResult, RequestError> {
         let attached = opening.attached;
         if params.text.trim().is_empty() && attached.is_empty() {
-            return Err(RequestError::from(RequestProblem::EmptyTask));
+            return Err(RequestProblem::EmptyTask.into());
         }
         let Some(workspace) = self.services.workspace.clone() else {
-            return Err(RequestError::from(RequestProblem::NoFolder));
+            return Err(RequestProblem::NoFolder.into());
         };
         if let Some(unusable) = self.config.choice.unusable.as_ref().filter(|_| !params.demo) {
-            return Err(RequestError::from(RequestProblem::NoUsableModel {
-                reason: unusable.clone(),
-            }));
+            return Err(RequestProblem::NoUsableModel { reason: unusable.clone() }.into());
         }
         if params.session_id.is_none() && self.config.choice.info.replay {
             // A new session starts the replay script again; older ones keep their position.
@@ -67,18 +86,7 @@ impl Sessions {
         let model = if params.demo { DEMO } else { &self.config.choice.info.name };
         let turn_settings = self.config.turn_settings(model);
         let session_id = match params.session_id.as_deref().map(SessionId::from) {
-            Some(id) => match self.entries.get(&id) {
-                Some(session) if session.turn.is_some() => {
-                    return Err(RequestError::from(RequestProblem::TurnRunning));
-                }
-                Some(session) => match session.locked() {
-                    Some(error) => return Err(error),
-                    None => id,
-                },
-                None => {
-                    return Err(RequestError::from(RequestProblem::SessionNotLoaded));
-                }
-            },
+            Some(id) => self.ready_for_turn(id)?,
             None => self.new_session(&turn_settings, &workspace, opening.found),
         };
         let turn_id = TurnId::from(new_id("t"));
@@ -90,25 +98,7 @@ impl Sessions {
         self.begin_turn(&session_id, &turn_id, params.demo)?;
         let trusted = self.config.trusted;
         let session = self.known(&session_id)?;
-        let was_planning = session.task.is_some() && session.mode == ReviewMode::Plan;
-        let notice = match (was_planning, mode == ReviewMode::Plan) {
-            (false, true) => Some(PLANNING),
-            (true, false) => Some(PLANNED),
-            (false, false) | (true, true) => None,
-        };
-        if let Some(text) = notice {
-            session.machine.step(Input::Notice { text: text.to_owned() });
-        }
-        let trust = match (trusted, session.trusted) {
-            (false, true) => Some(trust::UNTRUSTED),
-            (true, false) => Some(trust::TRUSTED),
-            (true, true) | (false, false) => None,
-        };
-        if let Some(text) = trust {
-            session.machine.step(Input::Notice { text: text.to_owned() });
-        }
-        session.trusted = trusted;
-        session.mode = mode;
+        session.take_mode(mode, trusted);
         session.task = Some(params.text.clone());
         session.title.get_or_insert_with(|| sessions::title(&params.text));
         session.turns += 1;
@@ -140,6 +130,15 @@ impl Sessions {
         self.status.dirty = true;
         self.turn_input(&session_id, &turn_id, Input::UserMessage { text, attached });
         Ok(RunTaskResult { session_id: session_id.into(), turn_id: turn_id.into() })
+    }
+
+    /// Returns the id of a session in which a turn can begin.
+    fn ready_for_turn(&self, id: SessionId) -> Result<SessionId, RequestError> {
+        match self.entries.get(&id) {
+            Some(session) if session.turn.is_some() => Err(RequestProblem::TurnRunning.into()),
+            Some(session) => session.locked().map_or(Ok(id), Err),
+            None => Err(RequestProblem::SessionNotLoaded.into()),
+        }
     }
 
     /// Takes the model, the tools and the limits of a turn from the present settings and keys.
@@ -258,7 +257,7 @@ impl Sessions {
         let session_id = SessionId::from(params.session_id);
         let session = self.known(&session_id)?;
         if !session.is_turn(&params.expected_turn_id.as_str().into()) {
-            return Err(RequestError::from(RequestProblem::TurnEnded));
+            return Err(RequestProblem::TurnEnded.into());
         }
         let turn_id = TurnId::from(params.expected_turn_id);
         self.steering(&session_id, &turn_id, params.text.clone(), &attached);
@@ -277,6 +276,6 @@ impl Sessions {
     }
 
     pub(super) fn known(&mut self, id: &SessionId) -> Result<&mut SessionEntry, RequestError> {
-        self.entries.get_mut(id).ok_or_else(|| RequestError::from(RequestProblem::SessionUnknown))
+        self.entries.get_mut(id).ok_or_else(|| RequestProblem::SessionUnknown.into())
     }
 }

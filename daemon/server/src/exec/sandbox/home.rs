@@ -100,16 +100,7 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
     for list in [&mut found.writable, &mut found.read_only] {
         list.retain(|path| path == home || is_visible(path));
     }
-    let mut hidden = secrets(home);
-    // A folder may be visible at another path. Hides its secrets there too.
-    for Placed { from, at } in shown.iter().filter(|place| place.from != place.at) {
-        let inside = |hidden: &HiddenPath| {
-            let at = at.join(hidden.at.strip_prefix(from).ok()?);
-            Some(HiddenPath { at, is_folder: hidden.is_folder })
-        };
-        let more: Vec<HiddenPath> = hidden.iter().filter_map(inside).collect();
-        hidden.extend(more);
-    }
+    let mut hidden = secrets_in_view(home, &shown);
     hidden.extend(scope.view.detected.credentials.iter().cloned());
     hidden.retain(|hidden| !allowed_secrets.contains(&hidden.at));
     hidden.retain(|hidden| !replaced.iter().any(|at| hidden.at.starts_with(at)));
@@ -128,6 +119,20 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
     for list in [files, dirs] {
         list.retain(|path| is_visible(path));
     }
+}
+
+/// Returns the secrets of the home folder, at each path where a folder shows them.
+fn secrets_in_view(home: &Path, shown: &[Placed]) -> Vec<HiddenPath> {
+    let mut hidden = secrets(home);
+    for Placed { from, at } in shown.iter().filter(|place| place.from != place.at) {
+        let inside = |hidden: &HiddenPath| {
+            let at = at.join(hidden.at.strip_prefix(from).ok()?);
+            Some(HiddenPath { at, is_folder: hidden.is_folder })
+        };
+        let more: Vec<HiddenPath> = hidden.iter().filter_map(inside).collect();
+        hidden.extend(more);
+    }
+    hidden
 }
 
 /// Puts Cairn's own package caches in the place of the user's, which no command may write: writable with the
