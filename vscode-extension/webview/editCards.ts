@@ -21,30 +21,7 @@ export function editCard({ id, question, note, lines, more, added, removed, rev 
   };
   const decide = [button(t("accept"), "primary", () => act("accept")), button(t("reject"), "secondary", () => act("reject"))];
   const isArmed = arm(decide);
-  const words = h("textarea", "words", {
-    rows: "2",
-    maxlength: `${MAX_TEXT}`,
-    placeholder: t("rejectWords"),
-    "aria-label": t("rejectWords"),
-  });
-  words.value = reasons.get(id) ?? "";
-  words.addEventListener("input", () => reasons.set(id, words.value));
-  const say = h(
-    "div",
-    "say",
-    { hidden: !reasons.has(id) },
-    words,
-    h(
-      "div",
-      "buttons",
-      {},
-      button(t("rejectSend"), "secondary", () => act("reject", words.value.trim())),
-      button(t("cancel"), "secondary", () => {
-        reasons.delete(id);
-        say.hidden = true;
-      }),
-    ),
-  );
+  const { say, words } = reasonBox(id, (reason) => act("reject", reason));
   const block = h("pre", "block diff", { tabindex: "0" });
   block.append(...lines.map(({ sign, text }) => h("span", sign === "+" ? "plus" : "minus", {}, `${sign} ${text}\n`)));
   const element = h(
@@ -77,4 +54,19 @@ export function editCard({ id, question, note, lines, more, added, removed, rev 
     return key === "y" || key === "n";
   });
   return element;
+}
+
+/** Box for the reason of a rejection. It is hidden until a reason is begun. */
+function reasonBox(id: string, send: (reason: string) => void): { say: HTMLElement; words: HTMLTextAreaElement } {
+  const label = t("rejectWords");
+  const words = h("textarea", "words", { rows: "2", maxlength: `${MAX_TEXT}`, placeholder: label, "aria-label": label });
+  words.value = reasons.get(id) ?? "";
+  words.addEventListener("input", () => reasons.set(id, words.value));
+  const cancel = (): void => {
+    reasons.delete(id);
+    say.hidden = true;
+  };
+  const buttons = [button(t("rejectSend"), "secondary", () => send(words.value.trim())), button(t("cancel"), "secondary", cancel)];
+  const say = h("div", "say", { hidden: !reasons.has(id) }, words, h("div", "buttons", {}, ...buttons));
+  return { say, words };
 }

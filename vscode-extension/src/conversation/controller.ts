@@ -124,7 +124,7 @@ export class ConversationController implements Disposable {
     this.#schedule();
   }
 
-  /** Shows or hides what the agent was told beside the words of the user. */
+  /** Shows or hides what the agent was told besides the words of the user. */
   showReminders(shown: boolean): void {
     this.#reminders = shown;
     this.#page?.post({ v: VERSION, type: "reminders", shown });
@@ -208,7 +208,7 @@ export class ConversationController implements Disposable {
         this.#ready = true;
         this.#composing.pageBegan();
         void this.parts.reading.load(this.#session, "newest");
-        this.#page?.post({ v: VERSION, type: "setup", strings: pageStrings(), history: memory.history });
+        this.#page?.post({ v: VERSION, type: "setup", strings: pageStrings, history: memory.history });
         this.#page?.post({ v: VERSION, type: "reminders", shown: this.#reminders });
         this.#reset();
         break;

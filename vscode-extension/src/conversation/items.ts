@@ -87,22 +87,13 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
         if (entry.parent !== undefined && below.has(entry.parent)) {
           break;
         }
-        const file = edits.get(entry.id);
-        const kind = kindOf(entry);
-        if (kind === "read" || kind === "search" || PLAN_READS.has(entry.name)) {
+        const draft = toolDraft(entry, edits, below, facts);
+        if (draft === "work") {
           work.push(entry);
-        } else if (file !== undefined) {
-          if (file[0] === entry) {
-            put(editDraft(file, facts));
-          }
-        } else if (updatesPlan(entry)) {
+        } else if (draft === "plan") {
           steps.take(entry).forEach(put);
-        } else if (kind === "run" || entry.command !== undefined) {
-          put(commandDraft(entry));
-        } else if (kind === "task") {
-          put(subagentDraft(entry, below.get(entry.id) ?? []));
-        } else {
-          put(callDraft(entry));
+        } else if (draft !== undefined) {
+          put(draft);
         }
         break;
       }
@@ -115,6 +106,30 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
   const kept = new Set(entries.filter((entry) => restoreOf(entry) !== undefined).map(({ id }) => id));
   const isUndone = facts.restored(entries[0]?.turn ?? "") !== undefined;
   return [...checkpointDraft(entries, edits), ...drafts].map((draft) => (isUndone && !kept.has(draft.id) ? undone(draft) : draft));
+}
+
+/** Item of a call. `work`: it belongs to a row of reading; `plan`: it changes steps; `undefined`: another call has the row of its file. */
+function toolDraft(
+  entry: Tool,
+  edits: ReadonlyMap<string, readonly [Tool, ...Tool[]]>,
+  below: ReadonlyMap<string, readonly Tool[]>,
+  facts: ItemFacts,
+): Draft | "work" | "plan" | undefined {
+  const file = edits.get(entry.id);
+  const kind = kindOf(entry);
+  if (kind === "read" || kind === "search" || PLAN_READS.has(entry.name)) {
+    return "work";
+  }
+  if (file !== undefined) {
+    return file[0] === entry ? editDraft(file, facts) : undefined;
+  }
+  if (updatesPlan(entry)) {
+    return "plan";
+  }
+  if (kind === "run" || entry.command !== undefined) {
+    return commandDraft(entry);
+  }
+  return kind === "task" ? subagentDraft(entry, below.get(entry.id) ?? []) : callDraft(entry);
 }
 
 function undone({ id, version, make }: Draft): Draft {

@@ -254,7 +254,7 @@ export type ToPage = { readonly v: typeof VERSION } & (
   /** Shows or hides the reminders to the agent. */
   | { readonly type: "reminders"; readonly shown: boolean }
   | { readonly type: "sent" }
-  /** Asks whether the page is there. */
+  /** Asks whether the page answers. */
   | { readonly type: "ask" }
   /** Answers the first card that has this answer: `y`, `n`, or the digit of a choice. */
   | { readonly type: "answer"; readonly answer: string }
@@ -300,180 +300,100 @@ const DIRECTIONS = ["earlier", "later", "newest"] as const satisfies readonly Di
 
 const DECISIONS = ["allowOnce", "allowSession", "always", "deny", "change"] as const;
 
-/** Message of the page. */
-export type FromPage =
-  | { readonly type: "ready" }
-  | { readonly type: "gap" }
-  /** Answer to a state, a focus or a question: the page is there. */
-  | { readonly type: "alive" }
-  | { readonly type: "send"; readonly text: string; readonly context: boolean; readonly queue: boolean }
-  | { readonly type: "stop" }
+/** Forms of the messages of the page: a check for each member. */
+const FORMS = {
+  ready: {},
+  gap: {},
+  /** Answer to a state, a focus or a question: the page answers. */
+  alive: {},
+  send: { text: isText, context: isBoolean, queue: isBoolean },
+  stop: {},
   /** Asks for more of the conversation than the page has. */
-  | { readonly type: "page"; readonly direction: Direction }
-  | { readonly type: "focused"; readonly on: boolean }
-  | { readonly type: "back" }
-  | { readonly type: "draft"; readonly session: string; readonly text: string }
+  page: { direction: oneOf(DIRECTIONS) },
+  focused: { on: isBoolean },
+  back: {},
+  draft: { session: isId, text: isText },
   /** Opens the text that is being written in an editor. */
-  | { readonly type: "writeInEditor"; readonly session: string; readonly text: string }
-  | { readonly type: "again"; readonly turn: string }
-  | { readonly type: "openSession"; readonly id: string }
+  writeInEditor: { session: isId, text: isText },
+  again: { turn: isId },
+  openSession: { id: isId },
   /** Chooses a model of the server at this address. */
-  | { readonly type: "server"; readonly address: string }
+  server: { address: isId },
   /** Restores the files from before the message of the user with this id. */
-  | { readonly type: "restore"; readonly id: string }
+  restore: { id: isKey },
   /** Attaches again what was sent with the message of the user with this id. */
-  | { readonly type: "resend"; readonly id: string }
-  | {
-      readonly type: "approve";
-      readonly id: string;
-      readonly decision: (typeof DECISIONS)[number];
-      readonly words: string;
-      readonly shownForMs: number;
-    }
-  | { readonly type: "queue"; readonly action: "send" | "edit" | "drop"; readonly id: string; readonly text: string }
-  | { readonly type: "attachText"; readonly text: string }
-  | { readonly type: "attachImage"; readonly name: string; readonly data: string }
-  | { readonly type: "attachFiles"; readonly addresses: readonly string[] }
-  | { readonly type: "detach"; readonly id: string }
-  | { readonly type: "expand"; readonly id: string }
-  | { readonly type: "mention"; readonly id: number; readonly query: string }
-  | { readonly type: "choose"; readonly id: number; readonly row: number }
-  | { readonly type: "open"; readonly target: string }
-  | { readonly type: "output"; readonly id: string }
+  resend: { id: isKey },
+  approve: { id: isId, decision: oneOf(DECISIONS), words: isText, shownForMs: isDuration },
+  queue: { action: oneOf(["send", "edit", "drop"] as const), id: isId, text: isText },
+  attachText: { text: isPasted },
+  attachImage: { name: isId, data: isString },
+  attachFiles: { addresses: isAddresses },
+  detach: { id: isId },
+  expand: { id: isId },
+  mention: { id: isNumber, query: isId },
+  choose: { id: isNumber, row: isNumber },
+  open: { target: isKey },
+  output: { id: isKey },
   /** Copies the message of the user with this id, or the text of the turn that ended with this item. */
-  | { readonly type: "copy"; readonly id: string }
-  | { readonly type: "answer"; readonly id: string; readonly words: string }
-  /** Opens or decides the edits of a turn in a file; with no turn, all edits of the file. */
-  | {
-      readonly type: "edit";
-      readonly action: (typeof EDIT_ACTIONS)[number];
-      readonly uri: string;
-      readonly turn: string;
-      readonly rev: number;
-      /** Reason of a rejection, for the agent. */
-      readonly words: string;
-    }
-  | { readonly type: "command"; readonly name: CommandName };
+  copy: { id: isKey },
+  answer: { id: isId, words: isText },
+  /** Opens or decides the edits of a turn in a file; with no turn, all edits of the file. `words`: reason of a rejection, for the agent. */
+  edit: { action: oneOf(EDIT_ACTIONS), uri: isKey, turn: isId, rev: isNumber, words: isText },
+  command: { name: oneOf(COMMANDS) },
+};
 
-type Fields = Readonly<Record<string, unknown>>;
+type Forms = typeof FORMS;
+type Checked<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
+
+/** Message of the page. */
+export type FromPage = {
+  [Type in keyof Forms]: { readonly type: Type } & { readonly [Member in keyof Forms[Type]]: Checked<Forms[Type][Member]> };
+}[keyof Forms];
 
 /** The message, or nothing if it is too large, of another version, or not exactly one of {@link FromPage}. */
 export function readMessage(value: unknown): FromPage | undefined {
   if (typeof value !== "object" || value === null) {
     return undefined;
   }
-  const fields = value as Fields;
-  const limit = fields["type"] === "attachImage" || fields["type"] === "attachText" ? MAX_ATTACHMENT : MAX_MESSAGE;
-  if (sizeOf(value) > limit || fields["v"] !== VERSION) {
+  const fields = value as Readonly<Record<string, unknown>>;
+  const type = fields["type"];
+  const limit = type === "attachImage" || type === "attachText" ? MAX_ATTACHMENT : MAX_MESSAGE;
+  if (sizeOf(value) > limit || fields["v"] !== VERSION || typeof type !== "string" || !Object.hasOwn(FORMS, type)) {
     return undefined;
   }
-  const { type } = fields;
-  switch (type) {
-    case "ready":
-    case "gap":
-    case "alive":
-    case "stop":
-    case "back":
-      return { type };
-    case "send": {
-      const { text, context, queue } = fields;
-      return isText(text) && typeof context === "boolean" && typeof queue === "boolean" ? { type, text, context, queue } : undefined;
-    }
-    case "focused": {
-      const { on } = fields;
-      return typeof on === "boolean" ? { type, on } : undefined;
-    }
-    case "draft":
-    case "writeInEditor": {
-      const { session, text } = fields;
-      return isId(session) && isText(text) ? { type, session, text } : undefined;
-    }
-    case "server": {
-      const { address } = fields;
-      return isId(address) ? { type, address } : undefined;
-    }
-    case "again": {
-      const { turn } = fields;
-      return isId(turn) ? { type, turn } : undefined;
-    }
-    case "approve": {
-      const { id, decision, words, shownForMs } = fields;
-      const known = DECISIONS.find((name) => name === decision);
-      return isId(id) && known !== undefined && isText(words) && typeof shownForMs === "number" && Number.isFinite(shownForMs)
-        ? { type, id, decision: known, words, shownForMs }
-        : undefined;
-    }
-    case "queue": {
-      const { action, id, text } = fields;
-      return (action === "send" || action === "edit" || action === "drop") && isId(id) && isText(text) ? { type, action, id, text } : undefined;
-    }
-    case "attachText": {
-      const { text } = fields;
-      return typeof text === "string" && text.length <= TEXT_CHARS ? { type, text } : undefined;
-    }
-    case "attachImage": {
-      const { name, data } = fields;
-      return isId(name) && typeof data === "string" ? { type, name, data } : undefined;
-    }
-    case "attachFiles": {
-      const { addresses } = fields;
-      return isAddresses(addresses) ? { type, addresses } : undefined;
-    }
-    case "page": {
-      const direction = DIRECTIONS.find((known) => known === fields["direction"]);
-      return direction === undefined ? undefined : { type, direction };
-    }
-    case "openSession":
-    case "detach":
-    case "expand": {
-      const { id } = fields;
-      return isId(id) ? { type, id } : undefined;
-    }
-    case "mention": {
-      const { id, query } = fields;
-      return isNumber(id) && isId(query) ? { type, id, query } : undefined;
-    }
-    case "choose": {
-      const { id, row } = fields;
-      return isNumber(id) && isNumber(row) ? { type, id, row } : undefined;
-    }
-    case "open": {
-      const { target } = fields;
-      return typeof target === "string" && target.length <= 2_000 ? { type, target } : undefined;
-    }
-    case "output":
-    case "restore":
-    case "resend":
-    case "copy": {
-      const { id } = fields;
-      return isCall(id) ? { type, id } : undefined;
-    }
-    case "answer": {
-      const { id, words } = fields;
-      return isId(id) && isText(words) ? { type, id, words } : undefined;
-    }
-    case "edit": {
-      const { uri, turn, rev, words } = fields;
-      const action = EDIT_ACTIONS.find((name) => name === fields["action"]);
-      return action !== undefined && typeof uri === "string" && uri.length <= 2_000 && isId(turn) && Number.isInteger(rev) && isText(words)
-        ? { type, action, uri, turn, rev: Number(rev), words }
-        : undefined;
-    }
-    case "command": {
-      const name = COMMANDS.find((known) => known === fields["name"]);
-      return name === undefined ? undefined : { type, name };
-    }
-    default:
-      return undefined;
-  }
+  const form: Readonly<Record<string, (value: unknown) => boolean>> = FORMS[type as keyof Forms];
+  const members = Object.entries(form);
+  return members.every(([name, isValid]) => isValid(fields[name]))
+    ? (Object.fromEntries([["type", type], ...members.map(([name]) => [name, fields[name]])]) as FromPage)
+    : undefined;
+}
+
+function oneOf<const Name extends string>(names: readonly Name[]): (value: unknown) => value is Name {
+  return (value): value is Name => names.some((name) => name === value);
+}
+
+function isBoolean(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isPasted(value: unknown): value is string {
+  return typeof value === "string" && value.length <= TEXT_CHARS;
+}
+
+function isDuration(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
 }
 
 function isText(value: unknown): value is string {
   return typeof value === "string" && value.length <= MAX_TEXT;
 }
 
-/** True for the key of a call: it holds an id of the model, which may be long. */
-function isCall(value: unknown): value is string {
+/** True for an address, or the key of a call, which holds an id of the model: it may be long. */
+function isKey(value: unknown): value is string {
   return typeof value === "string" && value.length <= 2_000;
 }
 

@@ -78,7 +78,7 @@ function open(over: Partial<ViewState> = {}) {
 beforeEach(() => {
   vi.useFakeTimers();
   Element.prototype.scrollIntoView = () => undefined;
-  setStrings(pageStrings());
+  setStrings(pageStrings);
 });
 
 describe("a message that is edited and sent again", () => {
