@@ -204,7 +204,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }
   });
   daemon.onNotification(notifications.plan, (plan) => {
-    // Another session may run beside the one in view. Its plan comes with it when it is opened.
+    // Another session may run besides the session in view. Its plan comes with it when it is opened.
     if (plan.sessionId === sessions.current) {
       plans.update(plan);
     }

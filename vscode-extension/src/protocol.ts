@@ -156,12 +156,12 @@ reasons?: Array<UiMessage>,
 rules: Array<string>, 
 /**
  * Rule that `allowPattern` would store: the beginning of the command, then ` *` for any further words.
- * Shown beside that answer. Absent: no such answer.
+ * Shown with that answer. Absent: no such answer.
  */
 pattern?: string, 
 /**
  * Folder of these rules, if it is not `cwd`: the folder that the command enters first. Shown
- * beside them.
+ * with them.
  */
 rulesFolder?: string, 
 /**
@@ -676,7 +676,7 @@ export type Position = { line: number, character: number, };
 
 export type Preview = { 
 /**
- * Unified diff. Bounded; a truncated one says so at its end.
+ * Unified diff. Bounded; a truncated one is marked at its end.
  */
 patch: string, 
 /**
@@ -803,7 +803,7 @@ export type QueueEditParams = { sessionId: string, id: string, text: string, };
 
 export type QueueNotification = { sessionId: string, rev: number, items: Array<FollowUp>, 
 /**
- * The previous turn did not complete, so none starts by itself.
+ * The previous turn did not complete, so none starts automatically.
  */
 held: boolean, };
 
@@ -832,7 +832,7 @@ export type RefusedEdit = "stale" | "readOnly" | "closed" | "notebook" | "encodi
 export type RenameSessionParams = { sessionId: string, 
 /**
  * At most 200 characters, without control characters. Space around it is removed. Empty: the
- * session has no name any more, and is shown by its first message.
+ * session no longer has a name, and is shown by its first message.
  */
 name: string, };
 
@@ -883,7 +883,7 @@ export type RevokeRuleParams = { folder: string, command: string, };
 
 export type RevokeRuleResult = { 
 /**
- * False if no such rule existed any more.
+ * False if no such rule existed.
  */
 revoked: boolean, };
 

@@ -74,7 +74,7 @@ export class Cards {
     }
   }
 
-  /** All cards count as new from now on: they may stand elsewhere, or came into sight. */
+  /** All cards are new from now on: they may stand elsewhere, or came into sight. */
   #disarm(): void {
     const now = performance.now();
     for (const shown of this.#cards.values()) {

@@ -7,7 +7,7 @@ export class Chips {
   readonly element = h("div", "chips", { hidden: true, role: "group" });
   #withContext = true;
   #state: ViewState | undefined;
-  /** Chip that the keyboard is on, to find it again when the row is drawn anew. */
+  /** Chip that the keyboard is on, to find it again when the row is redrawn. */
   #at = -1;
 
   constructor(

@@ -75,7 +75,7 @@ export class Composer {
     this.#text.focus();
   }
 
-  /** Stops the running task by the second of two presses of Escape; the first one says so. */
+  /** Stops the running task by the second of two presses of Escape; the first one explains this. */
   escape(): void {
     if (this.#stop.hidden) {
       return;
@@ -199,7 +199,7 @@ export class Composer {
         event.preventDefault();
       }
     });
-    // Also beside the box: who drags a file does not aim at it.
+    // Also next to the box: who drags a file does not aim at it.
     document.addEventListener("dragover", () => this.#box.classList.add("dropping"));
     for (const end of ["dragleave", "dragend", "drop"]) {
       document.addEventListener(end, () => this.#box.classList.remove("dropping"));

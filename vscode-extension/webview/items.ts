@@ -19,7 +19,7 @@ export interface ItemPort {
   edit(action: "open" | "accept" | "reject", row: Extract<Item, { kind: "edit" }>): void;
 }
 
-/** Element of an item. A text that grows can be given more; anything else is made anew. */
+/** Element of an item. A text that grows can be given more; anything else is made again. */
 export interface Drawn {
   readonly element: HTMLElement;
   grow?(delta: string): void;
@@ -246,7 +246,7 @@ function drawCall(call: Call, detail: string, port: ItemPort, open: boolean): HT
   if (detail.trim() === "") {
     return article("row call", `${call.title}, ${stateWord(call)}`, ...callParts(call, port));
   }
-  // The answer to a question is said beside it.
+  // The answer to a question is shown after it.
   const answer = call.kind === "ask" && call.state === "done" ? [h("span", "faint answer", {}, oneLine(detail, 60))] : [];
   return folded(
     "call",

@@ -28,7 +28,7 @@ const NEAR_START = 200;
 /** Keys that scroll up. */
 const UP = new Set(["ArrowUp", "Home", "PageUp", "Tab"]);
 
-/** Distance from the end, in pixels, at which a reader counts as being at the end. */
+/** Distance from the end, in pixels, at which a reader is at the end. */
 const AT_END = 24;
 
 /**
@@ -48,7 +48,7 @@ export class List {
   readonly #pill = button("", "pill", () => this.toEnd());
   readonly #sections = new Map<string, HTMLElement>();
   readonly #items = new Map<string, Known>();
-  /** Item that Tab reaches: the one that had the focus last, else the newest. */
+  /** Item that Tab reaches: the last focused one, else the newest. */
   #stop: HTMLElement | undefined;
   #rev = 0;
   #follows = true;
@@ -90,7 +90,7 @@ export class List {
     this.element.addEventListener("wheel", ({ deltaY }) => (this.#isScrolledUp ||= deltaY < 0), { passive: true });
     this.element.addEventListener("touchmove", () => (this.#isScrolledUp = true), { passive: true });
     this.element.addEventListener("keydown", ({ key, shiftKey }) => (this.#isScrolledUp ||= UP.has(key) || (key === " " && shiftKey)));
-    // The bar has no element of its own.
+    // The bar is part of another element.
     this.element.addEventListener("pointerdown", ({ offsetX, target }) => {
       this.#isScrolledUp ||= target === this.element && offsetX >= this.element.clientWidth;
     });
@@ -127,7 +127,7 @@ export class List {
     return this.#items.size === 0 && this.#undrawn.length === 0;
   }
 
-  /** Names the list, once the strings are there. */
+  /** Names the list, once the strings have arrived. */
   name(): void {
     this.element.setAttribute("aria-label", t("conversation"));
     this.#drawBeyond();

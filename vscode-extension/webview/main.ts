@@ -109,7 +109,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
   }
 });
-// A file that is dropped beside the composer must not be opened as a page.
+// A file that is dropped next to the composer must not be opened as a page.
 for (const kind of ["dragover", "drop"]) {
   document.addEventListener(kind, (event) => event.preventDefault());
 }

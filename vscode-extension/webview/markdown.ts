@@ -18,7 +18,7 @@ markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 // Every link is a button of ours that names its target: the extension checks it, so none is refused here.
 markdown.validateLink = () => true;
 
-/** True while the text of a link is rendered: a file in it is no link of its own. */
+/** True while the text of a link is rendered: a file in it is no second link. */
 let inLink = false;
 
 const { rules } = markdown.renderer;
@@ -97,7 +97,7 @@ function plain(text: string): DocumentFragment {
 
 /**
  * Length of the beginning of a growing text that later text does not change: up to the last empty
- * line outside of a fenced block after which no list or quote goes on.
+ * line outside of a fenced block after which no list or quote continues.
  */
 export function settledLength(text: string): number {
   let fence: string | undefined;

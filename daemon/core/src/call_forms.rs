@@ -21,7 +21,7 @@ use crate::{model::ToolSpec, sanitize};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedTool {
     pub name: String,
-    /// True if its calls may run beside other such calls.
+    /// True if its calls may run at the same time as other such calls.
     pub parallel: bool,
     /// Schema of each argument.
     pub arguments: Map<String, Value>,

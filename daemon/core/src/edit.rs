@@ -193,7 +193,7 @@ const MAX_SHOWN_LINES: usize = 12;
 /// Minimum similarity of lines that are worth showing.
 const SIMILAR: f64 = 0.5;
 
-/// Text of a model with `\n` for `\r\n`. A `\r` by itself is meant.
+/// Text of a model with `\n` for `\r\n`. A lone `\r` is meant.
 fn of_model(text: &str) -> String {
     text.replace("\r\n", "\n")
 }

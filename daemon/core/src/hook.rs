@@ -61,7 +61,7 @@ pub struct Hook {
     pub command: String,
     /// Tools that the hook is for; all if empty.
     pub tools: Vec<String>,
-    /// Time limit in seconds. At the limit the hook is killed, which counts as a refusal.
+    /// Time limit in seconds. At the limit the hook is killed, which is treated as a refusal.
     pub seconds: u32,
 }
 
@@ -88,7 +88,7 @@ impl Hooks {
     }
 }
 
-/// Compares names of tools. The shell tools of all systems count as equal: a hook for one of them
+/// Compares names of tools. The shell tools of all systems are treated as equal: a hook for one of them
 /// must also apply on another system.
 fn same_tool(name: &str, tool: &str) -> bool {
     const SHELLS: [&str; 2] = ["bash", "powershell"];

@@ -1,4 +1,4 @@
-//! Ids as types of their own, so that one kind does not pass for another.
+//! Ids as distinct types, so that one kind does not pass for another.
 
 use std::{fmt, ops::Deref};
 

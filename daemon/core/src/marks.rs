@@ -5,7 +5,7 @@
 //! line that begins like the mark. So no content can imitate a line of Cairn's, in any wire format:
 //! the marks are part of the text, and nothing has to be closed that content could close.
 //!
-//! A line counts as an imitation also in a similar spelling that a model could take for the mark.
+//! A line is treated as an imitation also in a similar spelling that a model could take for the mark.
 
 use std::borrow::Cow;
 

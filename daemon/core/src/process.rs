@@ -1,4 +1,4 @@
-//! Processes: commands that go on after the call that started them. The table of their states, and
+//! Processes: commands that continue after the call that started them. The table of their states, and
 //! the ring of their newest output.
 
 mod ring;

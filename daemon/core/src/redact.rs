@@ -136,7 +136,7 @@ impl Redactor {
 pub struct RedactedStream(String);
 
 impl RedactedStream {
-    /// Appends a piece and returns the text that cannot be part of a secret any more.
+    /// Appends a piece and returns the text that can no longer be part of a secret.
     pub fn push(&mut self, redactor: &Redactor, piece: &str) -> String {
         if redactor.is_empty() && self.0.is_empty() {
             return piece.to_owned();

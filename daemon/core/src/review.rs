@@ -340,7 +340,7 @@ impl FileReview {
         }
         // Other keystrokes need no remembered state: their undo is mirrored too. But if an edit
         // changes the lines of a hunk or their owners, only the former state can restore them:
-        // otherwise a returning line of the agent counts as the user's. Beside a hunk, only that
+        // otherwise a returning line of the agent is treated as the user's. Next to a hunk, only that
         // state knows on which side of deleted lines a line belongs.
         let moves_lines = edits.iter().any(|edit| before.moves_lines_beside_hunk(edit));
         if moves_lines || !before.same_hunks(&self.state) {

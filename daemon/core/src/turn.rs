@@ -114,7 +114,7 @@ enum Phase {
         request: u32,
     },
     Tools(Box<Batch>),
-    /// The summary is there, or could not be made. The list of pending edits is requested.
+    /// The summary has arrived, or could not be made. The list of pending edits is requested.
     PendingEdits {
         summary: Option<String>,
     },

@@ -16,7 +16,7 @@ pub struct ContextUse {
 }
 
 /// Replaces the conversation, for the model, by a summary and the parts that must stay verbatim:
-/// between two rounds of the running turn, else in a turn of its own.
+/// between two rounds of the running turn, else in a separate turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactParams {

@@ -124,7 +124,7 @@ pub struct SaveFailure {
 /// Asks for permission. The prompt shows `command` whole, as data. The result or `agent/answer`
 /// answers it, whichever comes first. The end of the turn withdraws it: a `tool` notification takes
 /// the call out of `awaitingApproval`. Without `turnId` and `callId` (both empty), it asks about files
-/// that appeared beside a process, and outlives the turn.
+/// that appeared during a process, and outlives the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ApproveParams {
@@ -155,12 +155,12 @@ pub struct ApproveParams {
     #[serde(default)]
     pub rules: Vec<String>,
     /// Rule that `allowPattern` would store: the beginning of the command, then ` *` for any further words.
-    /// Shown beside that answer. Absent: no such answer.
+    /// Shown with that answer. Absent: no such answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub pattern: Option<String>,
     /// Folder of these rules, if it is not `cwd`: the folder that the command enters first. Shown
-    /// beside them.
+    /// with them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub rules_folder: Option<String>,
@@ -222,7 +222,7 @@ impl ApproveParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
-    /// Unified diff. Bounded; a truncated one says so at its end.
+    /// Unified diff. Bounded; a truncated one is marked at its end.
     pub patch: String,
     /// The whole texts. Absent: one is too long to be sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

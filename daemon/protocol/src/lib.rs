@@ -59,6 +59,6 @@ pub use tool::*;
 /// must have the same; the policy is in `docs/protocol.md`.
 pub const PROTOCOL_VERSION: u32 = 2;
 
-/// Minor version, `protocolMinor` beside it. It grows with each addition, whose doc comment says
+/// Minor version, `protocolMinor` next to it. It grows with each addition, whose doc comment says
 /// `Since 2.x.`; the two sides may differ.
 pub const PROTOCOL_MINOR: u32 = 0;

@@ -172,7 +172,7 @@ pub struct ForkSessionParams {
 pub struct RenameSessionParams {
     pub session_id: String,
     /// At most 200 characters, without control characters. Space around it is removed. Empty: the
-    /// session has no name any more, and is shown by its first message.
+    /// session no longer has a name, and is shown by its first message.
     pub name: String,
 }
 

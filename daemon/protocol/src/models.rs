@@ -29,7 +29,7 @@ pub struct ProviderStatus {
     pub origin: String,
 }
 
-/// Asks a model server for its models, with the key that is there for it.
+/// Asks a model server for its models, with the stored key for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerModelsParams {

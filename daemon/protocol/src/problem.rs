@@ -2,7 +2,7 @@
 //! next step, an action.
 //!
 //! This is the only place of their texts: the daemon shows them in English, a client looks the
-//! template up in its translation and maps the action to a command of its own.
+//! template up in its translation and maps the action to one of its commands.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -241,7 +241,7 @@ problems! {
             "{reason}. The conversation does not fit the model. Choose a model with a larger context, or start a new task.",
             "{reason}. The conversation does not fit the model, even after it was compacted. Choose a model with a larger context, or start a new task.",
         ] at usize::from(*compacted);
-        /// The window of the model server has no room beside the system prompt and the tools, which
+        /// The window of the model server has no room besides the system prompt and the tools, which
         /// take `head` tokens.
         WindowTooSmall { window: u32, head: u32 }: Failed => ChooseModel = "The context window of the model server has {window} tokens, and the agent's instructions and tools take about {head} of them. Make it larger, for example 32768 tokens (Ollama: OLLAMA_CONTEXT_LENGTH, LM Studio: Context Length, llama.cpp: --ctx-size, vLLM: --max-model-len), or choose another model.";
         NotCompacted { reason: String }: Failed = "The conversation was not compacted; nothing has changed: {reason}.";
@@ -326,7 +326,7 @@ problems! {
     /// Reason why the edit of a decision, an undo or a checkpoint was not made.  A later
     /// version may add codes.
     ReviewProblem of RefusedEdit {
-        /// The text is not the one that the user decided about.
+        /// The text is not the text of the decision.
         FileChanged { file: String }: Stale = "{file} has changed meanwhile and stays as it is";
         EditRefused { file: String, reason: EditProblem }: Failed = "{file}: {reason}";
         /// The editor did not answer in time and may still apply the edit.

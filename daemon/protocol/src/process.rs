@@ -1,4 +1,4 @@
-//! Processes: commands that go on after the call that started them. They belong to a session and end
+//! Processes: commands that continue after the call that started them. They belong to a session and end
 //! with it at the latest.
 
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub enum ProcessEnd {
     Stopped {
         by: ProcessStopper,
     },
-    /// Killed because it had started too many processes.
+    /// Killed because it had started more processes than allowed.
     TooManyProcesses,
     /// A fault of Cairn.
     Lost,

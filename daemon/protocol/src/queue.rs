@@ -47,7 +47,7 @@ pub struct QueueDropParams {
     pub id: String,
 }
 
-/// Sends a follow-up now: to the running turn, else as a turn of its own.
+/// Sends a follow-up now: to the running turn, else as a separate turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueSendParams {
@@ -62,7 +62,7 @@ pub struct QueueNotification {
     pub session_id: String,
     pub rev: u32,
     pub items: Vec<FollowUp>,
-    /// The previous turn did not complete, so none starts by itself.
+    /// The previous turn did not complete, so none starts automatically.
     pub held: bool,
 }
 

@@ -118,11 +118,11 @@ pub enum ApprovalDecision {
     AllowOnce,
     /// Allows the same command, byte for byte, for the rest of this session.
     AllowSession,
-    /// Allows the commands in `rules` of the question from now on, in their folder. Counts as
+    /// Allows the commands in `rules` of the question from now on, in their folder. Is treated as
     /// `allowOnce` for a question without rules.
     AllowAlways,
     /// Allows the commands that `pattern` of the question describes from now on, in the folder of its `rules`.
-    /// Counts as `allowOnce` for a question without a pattern.
+    /// Is treated as `allowOnce` for a question without a pattern.
     AllowPattern,
     Deny,
 }

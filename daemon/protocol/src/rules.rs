@@ -36,7 +36,7 @@ pub struct RevokeRuleParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RevokeRuleResult {
-    /// False if no such rule existed any more.
+    /// False if no such rule existed.
     pub revoked: bool,
 }
 

@@ -90,7 +90,7 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
             let new = if text_hash(&decoded.text) == *expected_hash {
                 edited(decoded.text, edits)
             } else {
-                // An editor shows one kind of line ending. Each line keeps the one that it has.
+                // An editor shows one kind of line ending. Each line keeps its own.
                 let text = decoded.text.to_string();
                 let shown = shown(&text, expected_hash).ok_or_else(Refusal::stale)?;
                 Text::new(&edit::rewrite(&text, &edited(shown, edits).to_string()))

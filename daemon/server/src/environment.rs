@@ -29,7 +29,7 @@ impl Environment {
     pub const VARIABLES: [&'static str; 4] =
         ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"];
 
-    /// Reads the variables through `variable`; blank values count as missing.
+    /// Reads the variables through `variable`; blank values are treated as missing.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let [anthropic_key, anthropic_base_url, openai_key, openai_base_url] =
             Self::VARIABLES.map(|name| variable(name).filter(|value| !value.trim().is_empty()));

@@ -106,7 +106,7 @@ pub struct Selection {
     pub end: Position,
 }
 
-/// Request of an editor without the extension, which has no method of its own on the wire.
+/// Request of an editor without the extension, which has no method on the wire.
 #[derive(Debug)]
 pub enum StandardRequest {
     /// The open decisions of the user.
@@ -148,7 +148,7 @@ impl Request {
 }
 
 /// Sender of the answer to a request. Dropping it answers `Internal`. An answer that nobody waits
-/// for any more is dropped: the client went away.
+/// for a next one is dropped: the client went away.
 pub struct Responder<T> {
     send: Box<dyn FnOnce(Result<T, RequestError>) + Send>,
     is_wanted: Arc<dyn Fn() -> bool + Send + Sync>,

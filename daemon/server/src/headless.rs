@@ -49,7 +49,7 @@ const MAX_TASK_BYTES: u64 = 1024 * 1024;
 
 const USAGE: u8 = 2;
 
-/// Reason for which a run could not begin or go on.
+/// Reason for which a run could not begin or continue.
 struct Failure {
     reason: String,
     exit_code: u8,
@@ -128,7 +128,7 @@ async fn work(
             folders: vec![folder.clone().into()],
             settings: settings.section.into(),
             speaks_agent: true,
-            // The user named this folder on the command line, which counts as trust.
+            // The user named this folder on the command line, which is treated as trust.
             trusted: true,
             remember,
             audience: Audience::Terminal { answered: terminal.is_interactive(), granted },

@@ -96,7 +96,7 @@ fn of_folder(
                 tracing::info!("not told as instructions: {}", called.display());
                 return None;
             }
-            // By its name in this folder, also if it is a link.
+            // By its name in this folder, even if it is a link.
             Some((workspace.display(&called), text))
         })
         .collect()

@@ -1,4 +1,4 @@
-//! Processes of sessions: every command of the agent runs as a task of its own, so that it can go on
+//! Processes of sessions: every command of the agent runs as a separate task, so that it can continue
 //! after the call that started it. Owns these tasks, the output of the commands and their input.
 //!
 //! A command ends with its call, unless the call hands it over ([`Command::keep`]). Then it is a
@@ -260,14 +260,14 @@ impl Processes {
         self.lock().of.get(session).is_some_and(|of| of.table.running().next().is_some())
     }
 
-    /// Records that the agent was told of the end of a process.
+    /// Records that the agent knows of the end of a process.
     pub fn end_told(&self, session: &SessionId, id: ProcessId) {
         if let Some(of) = self.lock().of.get_mut(session) {
             of.table.end_told(id);
         }
     }
 
-    /// Ended processes of an agent of this session that it was not told of. Counts them as told.
+    /// Ended processes of an agent of this session that it does not know of. Counts them as told.
     pub fn take_untold_ends(
         &self,
         session: &SessionId,

@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::secrets::CleanStderr;
 
-/// Filter for an editor, which keeps the log in a channel of its own.
+/// Filter for an editor, which keeps the log in a separate channel.
 pub const OF_EDITOR: &str = "warn,cairn=info";
 /// Filter for a terminal: a run tells its own warnings.
 pub const OF_TERMINAL: &str = "error";

@@ -85,7 +85,7 @@ function itemsOf(rows: readonly ModelCheckRow[]): Row[] {
   }));
 }
 
-/** Finding of a row, with a next step where there is one. A long text has a line of its own, and a message for all of it. */
+/** Finding of a row, with a next step where there is one. A long text has a separate line, and a message for all of it. */
 function detailsOf({ part, state, finding }: ModelCheckRow): Partial<Row> {
   const words = oneLine(textOf(finding), 400);
   const text = state.code === "works" || state.code === "unknown" ? words : vscode.l10n.t("{0}: {1}", textOf(state), words);

@@ -24,7 +24,7 @@ export class ModelPicker {
     private readonly check: ModelCheck,
   ) {}
 
-  /** Shows the servers. Those on this machine are added as they answer. `address`: of the one that is chosen already. */
+  /** Shows the servers. Those on this machine are added as they answer. `address`: of the chosen one. */
   async choose(address?: unknown): Promise<void> {
     try {
       const chosen = LOCAL.find(({ baseUrl }) => baseUrl === address);

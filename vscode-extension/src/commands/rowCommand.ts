@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 /**
- * Registers a command of rows, keys and the palette. While VS Code draws a view anew it passes `undefined` as
+ * Registers a command of rows, keys and the palette. While VS Code redraws a view it passes `undefined` as
  * the clicked row. Such a click has no effect: without a row the command would be about something else.
  *
  * Not for a command in the title of a view: there VS Code passes the focused row, which is `undefined` for none.

@@ -96,7 +96,7 @@ export class SessionList {
       this.#known.set(session.sessionId, session);
     }
     this.#draw();
-    // The reader goes on where the list ended before.
+    // The reader continues where the list ended before.
     const at = this.#pick.items.find(({ session }) => session !== undefined && session.sessionId === first);
     if (at !== undefined) {
       this.#pick.activeItems = [at];
@@ -116,7 +116,7 @@ export class SessionList {
     this.#timer = setTimeout(() => void this.#find(query), PAUSE_MS);
   }
 
-  /** Ends the search that runs, and the one that would begin. */
+  /** Ends the search that runs, and the one about to begin. */
   #stop(): void {
     clearTimeout(this.#timer);
     this.#search?.cancel();

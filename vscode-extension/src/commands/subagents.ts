@@ -13,7 +13,7 @@ export async function cancelSubagent(agent: Agent, row: Row | undefined): Promis
   try {
     await agent.request(requests.cancel, { sessionId, turnId });
   } catch (error) {
-    // It may have ended by itself while the row was on the screen.
+    // It may have ended while the row was on the screen.
     vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: {0}", reasonOf(error)), 5_000);
   }
 }

@@ -62,7 +62,7 @@ export class TaskCommands implements vscode.Disposable {
   }
 
   /**
-   * A task of its own, in a new session, and never beside a running one: there is one plan in view,
+   * A separate task, in a new session, and never during a running one: there is one plan in view,
    * and one task to stop. `given` is for other extensions and keybindings.
    */
   async #runTask(given: unknown): Promise<void> {

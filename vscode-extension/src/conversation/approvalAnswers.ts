@@ -23,7 +23,7 @@ export class ApprovalAnswers {
     }
   }
 
-  /** An approval is over. The cards below it move to another place: they count as new. */
+  /** An approval is over. The cards below it move to another place: they are new. */
   settled(id: string): void {
     this.#asked.delete(id);
     const now = this.port.now();

@@ -44,13 +44,13 @@ export function sentWith(text: string, attachments: readonly Attachment[]): { re
   return { text: attachments.length > 0 && text === names ? "" : text, attachments: attachments.map(sentChip) };
 }
 
-/** Attachments of a message that is sent again, and those whose content is not there any more. */
+/** Attachments of a message that is sent again, and those whose content is gone. */
 export interface Again {
   readonly attachments: readonly Attachment[];
   readonly lost: readonly Attachment[];
 }
 
-/** Attachments as a message names them, with the content that the session has kept. Files and folders are read anew. */
+/** Attachments as a message names them, with the content that the session has kept. Files and folders are read again. */
 export function withContent(sentWith: readonly Attachment[], kept: readonly Attachment[]): Again {
   const left = [...kept];
   const [attachments, lost]: [Attachment[], Attachment[]] = [[], []];
@@ -127,7 +127,7 @@ export class AttachmentTray {
     }));
   }
 
-  /** Adds an attachment; false if there are too many. One that is there already is not added again. */
+  /** Adds an attachment; false beyond the limit. A known one is not added again. */
   add(session: string, attachment: Attachment): boolean {
     const kept = this.#of(session);
     if (kept.some((other) => isSame(other.attachment, attachment))) {
@@ -164,7 +164,7 @@ export class AttachmentTray {
     return taken;
   }
 
-  /** Ends what {@link take} began: what was not sent is there again, before what was added since. */
+  /** Ends what {@link take} began: what was not sent returns, before what was added since. */
   settle(session: string, unsent: readonly Attachment[]): void {
     this.#set(session, [...unsent.map((attachment) => this.#keep(attachment)), ...this.#of(session)].slice(0, MOST));
   }

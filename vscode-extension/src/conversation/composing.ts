@@ -26,7 +26,7 @@ interface Owner {
   /** Session for which the user writes; empty for a new one. */
   session(): string;
   post(message: ToPage): void;
-  /** Draws the attachments anew. */
+  /** Redraws the attachments. */
   changed(): void;
 }
 
@@ -45,7 +45,7 @@ export class Composing {
     this.tray = new AttachmentTray((session, attachments) => memory.setAttachments(session, attachments));
   }
 
-  /** A new page counts its mentions anew. */
+  /** A new page counts its mentions from the start. */
   pageBegan(): void {
     this.#mentions = { id: -1, rows: [] };
   }
@@ -104,7 +104,7 @@ export class Composing {
       return;
     }
     this.owner.changed();
-    // Until it has arrived it is a draft: a window that closes meanwhile does not lose it.
+    // Until it has arrived it is a draft: a window that closes before does not lose it.
     memory.setDraft(session, text);
     try {
       const whole = await memory.whole(attachments);
@@ -166,7 +166,7 @@ export class Composing {
       this.port.log(`A mention was not answered: ${reasonOf(error)}`);
       return [];
     });
-    // A later mention may have been asked for meanwhile, and answered.
+    // A later mention may have been asked for since, and answered.
     if (id > this.#mentions.id) {
       this.#mentions = { id, rows };
       const shown = rows.map(({ icon, label, detail }) => ({ icon, label: oneLine(label, 100), detail: oneLine(detail, 200) }));

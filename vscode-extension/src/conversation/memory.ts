@@ -75,7 +75,7 @@ export class ComposerMemory {
     return this.#attachments.get(session) ?? [];
   }
 
-  /** Reads what is missing. Throws words for the user if it is not there any more. */
+  /** Reads what is missing. Throws words for the user if it is gone. */
   async whole(attachments: readonly Kept[]): Promise<readonly Attachment[]> {
     await this.#disk;
     return await Promise.all(

@@ -57,7 +57,7 @@ async function fileOf(path: string): Promise<vscode.Uri | undefined> {
         return uri;
       }
     } catch {
-      // Not here: perhaps in another folder of the workspace.
+      // Not here: it may be in another folder of the workspace.
     }
   }
   return undefined;

@@ -105,7 +105,7 @@ function asked(
   { sessions, approvals, questions, reviews }: StateSources,
   session: string | undefined,
 ): Pick<ViewState, "cards" | "decisions" | "questions"> {
-  // A subagent is no session of its own: what it asks is shown.
+  // A subagent is no session: what it asks is shown.
   const isHere = ({ sessionId }: { readonly sessionId: string }): boolean => sessionId === session || sessions.turnOf(sessionId) === undefined;
   return {
     cards: approvals.waiting.filter(isHere).map(approvalCard),

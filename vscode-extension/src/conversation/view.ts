@@ -124,7 +124,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
     this.#needsModel = needed;
   }
 
-  /** Shows Cairn once after its installation, beside the chat of VS Code. The focus stays where it is. */
+  /** Shows Cairn once after its installation, next to the chat of VS Code. The focus stays where it is. */
   async introduce(memory: vscode.Memento): Promise<void> {
     const visibility = vscode.workspace.getConfiguration("workbench.secondarySideBar").get<string>("defaultVisibility");
     // A user who hides that side bar wants nothing to open it.
@@ -201,7 +201,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
     if (this.#tab === undefined) {
       this.#fillTab(panel);
     } else {
-      // A tab was opened meanwhile.
+      // A tab has been opened since.
       panel.dispose();
     }
     return Promise.resolve();

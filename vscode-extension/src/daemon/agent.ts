@@ -158,7 +158,7 @@ export class Agent implements vscode.Disposable {
     await client?.dispose().catch(() => undefined);
   }
 
-  /** Handles a start or end of the daemon, also a restart that the client makes by itself after a crash. */
+  /** Handles a start or end of the daemon, including the automatic restart after a crash. */
   #follow(client: LanguageClient, state: State): void {
     if (client !== this.#client) {
       return;

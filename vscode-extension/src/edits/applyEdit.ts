@@ -144,7 +144,7 @@ async function warnOfEndings(document: vscode.TextDocument, encoding: TextEncodi
   }
 }
 
-/** True if the agent's edits of a document without unsaved text are saved at once, before VS Code saves by itself. */
+/** True if the agent's edits of a document without unsaved text are saved at once, before VS Code saves them. */
 function savesEdits(document: vscode.TextDocument): boolean {
   return vscode.workspace.getConfiguration("cairn.review", document).get("saveAtTurnEnd") === true;
 }

@@ -37,7 +37,7 @@ const EARLY = vscode.l10n.t("Cairn: the question had just come up, so the answer
 export class ApprovalPrompt implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
   readonly #previews = new Previews();
-  /** The approval that was answered in its notification, which has closed by itself. */
+  /** The approval that was answered in its notification, which VS Code has closed. */
   #notified: string | undefined;
   /** The approval whose notification shows all of it and is open. */
   #open: string | undefined;
@@ -170,7 +170,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     }
   }
 
-  /** Leads to the list of questions: one notification after the other in one place invites a click too many. */
+  /** Leads to the list of questions: one notification after the other in one place invites an unintended click. */
   async #notifySeveral(): Promise<void> {
     if (this.#severalShown) {
       return;

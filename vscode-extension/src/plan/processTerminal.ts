@@ -141,7 +141,7 @@ export class ProcessTerminal implements vscode.Pseudoterminal {
     }
   }
 
-  /** Writes words of Cairn, on a line of their own. */
+  /** Writes words of Cairn, on a separate line. */
   #note(text: string): void {
     this.#write.fire(`\r\n\x1b[2m[${text}]\x1b[0m\r\n`);
   }

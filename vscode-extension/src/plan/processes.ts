@@ -78,7 +78,7 @@ export class ProcessCommands implements vscode.Disposable {
     try {
       await this.agent.request(requests.processStop, { sessionId: chosen.sessionId, id: chosen.process.id });
     } catch (error) {
-      // It may have ended by itself while the row was on the screen.
+      // It may have ended while the row was on the screen.
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: {0}", reasonOf(error)), 5_000);
     }
   }

@@ -99,7 +99,7 @@ export function endText(reason: EndReason): string {
   }
 }
 
-/** State of a command. Without a running turn, an unfinished command counts as interrupted. */
+/** State of a command. Without a running turn, an unfinished command was interrupted. */
 export function stateText(state: ToolState, running: boolean): string {
   switch (state) {
     case "queued":
@@ -359,7 +359,7 @@ function commandText({ command, parent }: CommandRow): RowText {
 }
 
 function processText({ process }: ProcessRow): RowText {
-  // Short, so that its state is in sight beside it.
+  // Short, so that its state is in sight after it.
   const command = oneExactLine(process.command, 24);
   const state = processState(process);
   const last = process.phase.kind === "running" ? lastLine(process) : "";

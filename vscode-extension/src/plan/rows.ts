@@ -153,7 +153,7 @@ export interface QueuedRow {
   readonly item: FollowUp;
   /** 1 is the next. */
   readonly place: number;
-  /** True if no entry of the queue starts by itself. */
+  /** True if no entry of the queue starts automatically. */
   readonly held: boolean;
 }
 

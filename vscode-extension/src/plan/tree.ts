@@ -49,7 +49,7 @@ interface Sources {
 
 const REVEAL_TRIES = 3;
 
-/** Time after the user was in the tree during which it does not move by itself, in milliseconds. */
+/** Time after the user was in the tree during which the tree does not scroll, in milliseconds. */
 const AT_REST_MS = 10_000;
 
 /** Plan view, made from the stores. Text of the model is shown as plain text. */
@@ -92,7 +92,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       }),
       this.#view.onDidChangeVisibility(({ visible }) => {
         if (visible) {
-          // A tree that appears beside open views has no height for 2 s, unless VS Code is given a message, also an empty one.
+          // A tree that appears next to open views has no height for 2 s, unless VS Code is given a message, also an empty one.
           this.#view.message = "";
           void this.#revealRunning();
         }
@@ -289,21 +289,21 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     return this.sources.subagents.ofTurn(plan.sessionId, plan.turnId);
   }
 
-  /** Subagents that no item of the plan was in progress for, or one that is not in it any more. */
+  /** Subagents that no item of the plan was in progress for, or an item that has left the plan. */
   #loose(root: RootRow): SubagentRow[] {
     const ids = new Set(root.plan.items.map(({ id }) => id));
     const loose = this.#subagentsOf(root).filter(({ parent }) => parent.planItem === undefined || !ids.has(parent.planItem));
     return loose.map((subagent) => this.#subagent(root, subagent, root.running));
   }
 
-  /** A turn without a plan, and its subagents beside it. */
+  /** A turn without a plan, and its subagents. */
   #turn(row: TurnRow): Row[] {
     const { sessionId, turnId, phase } = row.turn;
     const subagents = this.sources.subagents.ofTurn(sessionId, turnId);
     return [row, ...this.#answer(row.turn), ...subagents.map((subagent) => this.#subagent(row, subagent, phase.kind === "started"))];
   }
 
-  /** Short end of the turn. Beside its row, because a plan collapses at the end. */
+  /** Short end of the turn. Next to its row, because a plan collapses at the end. */
   #answer(turn: Turn): AnswerRow[] {
     const { phase } = turn;
     const answers = phase.kind === "ended" && (phase.reason === "completed" || phase.reason === "needsInput");
@@ -430,8 +430,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   }
 
   /**
-   * Only in a view that is visible: it takes no other view's place. A root that is replaced meanwhile
-   * cannot be revealed any more; its successor can.
+   * Only in a view that is visible: it takes no other view's place. A root that has been replaced
+   * cannot be revealed; its successor can.
    */
   async #reveal(): Promise<void> {
     if (!this.#view.visible) {
@@ -443,7 +443,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
         return;
       }
       try {
-        // It is open by itself, being new: an `expand` that comes late would undo the user's folding.
+        // It is open because it is new: an `expand` that comes late would undo the user's folding.
         await this.#view.reveal(root, { expand: false, focus: false, select: false });
         return;
       } catch {

@@ -8,7 +8,7 @@ import { onDidOpenRepository } from "./gitRepositories";
 /**
  * Marks files with proposed edits in tabs, in the explorer and in our own tree.
  *
- * If several extensions have a colour for a file, VS Code takes that of the one that registered last. Git registers
+ * If several extensions have a colour for a file, VS Code takes that of the last one registered. Git registers
  * when it opens a repository. So this one registers with the first edit, and again after a repository was opened.
  */
 export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposable {

@@ -33,7 +33,7 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
     if (text !== undefined) {
       return text;
     }
-    // Nothing is pending there any more: the accepted text is the live one.
+    // Nothing is pending there: the accepted text is the live one.
     return (await vscode.workspace.openTextDocument(live)).getText();
   }
 

@@ -10,7 +10,7 @@ const SCHEME = "cairn-checkpoint";
 
 /**
  * `Cairn: Restore Checkpoint`: restores files, review and plan from before a turn. Changes since
- * then that are not the agent's are shown first, beside the text that would replace them.
+ * then that are not the agent's are shown first, next to the text that would replace them.
  */
 export class CheckpointCommands implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;

@@ -133,7 +133,7 @@ export class ReviewCommands implements vscode.Disposable {
     return decided;
   }
 
-  /** Goes on to the edit after the one that was decided, in the next file if there is none in this one. */
+  /** Moves to the edit after the decided one, in the next file if there is none in this one. */
   async #advance({ file, hunk }: PlacedHunk): Promise<void> {
     // The edit below may have moved up to this line.
     const next = this.reviews.neighbour(file.uri, hunk.range.start.line - 1, "next");

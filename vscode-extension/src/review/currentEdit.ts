@@ -6,7 +6,7 @@ import type { PlacedHunk, ReviewStore } from "../stores/review";
 const MAX_MOVES = 1_000;
 
 /**
- * The edit that a key decides: the one that a command went to last, until the user moves the cursor or
+ * The edit that a key decides: the target of the last command, until the user moves the cursor or
  * changes the editor; otherwise the edit at the cursor.
  *
  * The cursor alone would not do: VS Code reports it late, after a decision still at its old line.

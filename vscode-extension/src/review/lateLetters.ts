@@ -22,7 +22,7 @@ type Change = Pick<vscode.TextDocumentContentChangeEvent, "rangeOffset" | "range
 
 /**
  * Letters that VS Code gave to Cairn as keys although they belong in the text. Each is inserted at the place
- * of its key press, so that it does not matter which letters VS Code has typed meanwhile.
+ * of its key press, so that it does not matter which letters VS Code has typed since.
  */
 export class LateLetters {
   readonly #waiting: LateLetter[] = [];

@@ -5,7 +5,7 @@ import { inert, oneLine } from "../text/display";
 
 /**
  * Decision for edits to be rejected. If the user typed inside a line of one, it asks what becomes of that
- * line: beside the former lines it may be broken code. `undefined`: nothing is decided.
+ * line: next to the former lines it may be broken code. `undefined`: nothing is decided.
  */
 export async function rejectionOf(hunks: readonly Hunk[]): Promise<Decision | undefined> {
   const typed = hunks.flatMap(({ typedIn }) => typedIn ?? []);

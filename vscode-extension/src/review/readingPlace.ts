@@ -2,14 +2,14 @@ import * as vscode from "vscode";
 
 import type { EditPort } from "../edits/applyEdit";
 
-/** Time after a key in which an editor counts as being typed in, in milliseconds. */
+/** Time after a key during which the user is taken to type, in milliseconds. */
 const TYPING_MS = 1_500;
 
 /**
  * Keeps the text in the active editor where it is when an edit of Cairn changes the number of lines above
  * it. VS Code keeps the offset instead: measured, the text moved by 19 pixels for each line.
  *
- * Limits: lines that are wrapped count as one, and the zone of removed lines, which VS Code inserts later, still
+ * Limits: a wrapped line is one line, and the zone of removed lines, which VS Code inserts later, still
  * moves the text by its height: measured, 38 pixels.
  */
 export class ReadingPlace implements vscode.Disposable {

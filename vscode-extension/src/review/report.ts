@@ -43,7 +43,7 @@ function reportThat(reviews: ReviewStore, holds: () => boolean): Promise<void> {
   });
 }
 
-/** Argument of a key of the review mode: goes on to the next edit whatever the setting is. */
+/** Argument of a key of the review mode: moves to the next edit whatever the setting is. */
 export interface Keyed {
   readonly advance?: boolean;
 }
@@ -53,7 +53,7 @@ export function goesBack(arg: unknown): boolean {
   return (arg as { readonly goesBack?: boolean } | undefined)?.goesBack === true;
 }
 
-/** True if a decision by a key goes on to the next edit. */
+/** True if a decision by a key moves to the next edit. */
 export function advances(arg: unknown): boolean {
   return (arg as Keyed | undefined)?.advance === true || vscode.workspace.getConfiguration("cairn").get<boolean>("review.advance", true);
 }

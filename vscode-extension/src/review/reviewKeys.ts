@@ -26,7 +26,7 @@ const LETTERS: Readonly<Record<Key, string>> = {
 const LONGEST_KEY = 80;
 
 /**
- * The review mode: single letters decide the edit at the cursor and go on to the next. Esc ends it, and
+ * The review mode: single letters decide the edit at the cursor and move to the next. Esc ends it, and
  * so does typing, which goes into the text as ever.
  */
 export class ReviewKeys implements vscode.Disposable {

@@ -147,7 +147,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     return true;
   }
 
-  /** Decides the selected row, an edit, a file or a step, and goes on to the next edit. */
+  /** Decides the selected row, an edit, a file or a step, and moves to the next edit. */
   async #decide(decision: Decision, arg: Keyed | undefined, { asks = false, file = false } = {}): Promise<void> {
     const row = this.#selectedRow();
     if (row === undefined || (row.kind === "step" && (asks || file))) {
@@ -172,7 +172,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     const key = before.slice(Math.max(0, decided)).find(isLeft) ?? before.slice(0, Math.max(0, decided)).findLast(isLeft);
     const row = left.get(key ?? "");
     const selected = this.#selectedRow();
-    // A row that the user selected meanwhile stays selected.
+    // A row that the user has selected since stays selected.
     const other = selected?.kind === "hunk" && keyOf(selected) !== before[decided] && isLeft(keyOf(selected));
     if (row === undefined || other) {
       return;
@@ -183,7 +183,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     }
   }
 
-  /** The selected row, or the one that was when VS Code began to draw the rows anew. */
+  /** The selected row, or that of the time when VS Code began to redraw the rows. */
   #selectedRow(): EditRow | undefined {
     const [row] = this.#view.selection;
     const former = this.#selected;

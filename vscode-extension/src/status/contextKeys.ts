@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 /**
  * Sets a context key when it is another value than before: each one has the window ask every menu
- * and every key binding anew.
+ * and every key binding again.
  */
 export function contextKeys(): (key: string, value: unknown) => void {
   const last = new Map<string, string>();

@@ -62,7 +62,7 @@ export class Notices implements vscode.Disposable {
           }
           case "untrusted":
           case "replay":
-            // The status bar says so all the time.
+            // The status bar shows it all the time.
             break;
         }
       }),

@@ -6,7 +6,7 @@ import { type Action, actionOf } from "../text/messages";
 
 export type Show = (message: string, ...items: string[]) => Thenable<string | undefined>;
 
-/** Shows a notification with buttons, and runs the command of the one that is chosen. */
+/** Shows a notification with buttons, and runs the command of the chosen one. */
 export async function offerActions(show: Show, message: string, actions: readonly Action[]): Promise<void> {
   const choice = await show(inert(oneLine(message, 400)), ...actions.map(({ label }) => label));
   const action = actions.find(({ label }) => label === choice);

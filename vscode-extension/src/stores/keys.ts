@@ -6,7 +6,7 @@ export interface Key {
   readonly key: string;
 }
 
-/** The stored keys; an unreadable entry counts as none. */
+/** The stored keys; an unreadable entry is no key. */
 export function readKeys(kept: string | undefined): Key[] {
   try {
     const value: unknown = JSON.parse(kept ?? "[]");

@@ -25,7 +25,7 @@ export class QuestionStore {
     });
   }
 
-  /** Answers a question; without words it is dismissed. False if it does not wait any more. */
+  /** Answers a question; without words it is dismissed. False if it no longer waits. */
   answer(questionId: string, words: string): boolean {
     const question = this.#waiting.get(questionId);
     if (question === undefined) {

@@ -26,7 +26,7 @@ interface Page {
 
 type Turns = ReadonlyMap<string, readonly Entry[]>;
 
-/** Pages that are kept beside the newest entries. Reading on in a direction drops a page at the other end. */
+/** Pages that are kept besides the newest entries. Reading on in a direction drops a page at the other end. */
 const PAGES = 2;
 
 /**
@@ -175,7 +175,7 @@ export class Reading {
   }
 }
 
-/** Oldest entry that names a place in the journal: the start of a turn, or a call that is over. Messages are counted anew there. */
+/** Oldest entry that names a place in the journal: the start of a turn, or a call that is over. The count of messages begins again there. */
 function boundaryOf(transcript: TranscriptStore, session: string): { readonly id: string; readonly end: PageEnd } | undefined {
   for (const [turn, entries] of transcript.turnsOf(session)) {
     for (const entry of entries) {

@@ -16,7 +16,7 @@ export interface PlacedHunk {
 export class ReviewStore {
   readonly #canonical: (uri: string) => string;
   readonly #files = new Map<string, ReviewNotification>();
-  /** Newest revision of files that have nothing pending any more, so that a late one stays out. */
+  /** Newest revision of files that no longer have pending edits, so that a late one stays out. */
   readonly #settled = new Map<string, number>();
   readonly #changed = new Emitter<readonly string[] | undefined>();
 

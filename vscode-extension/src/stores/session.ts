@@ -177,7 +177,7 @@ export class SessionStore {
     this.#current = undefined;
     for (const session of sessions) {
       this.#take(session);
-      // A running one wins; else the one that was in view last, which is listed last.
+      // A running one wins; else the session last in view, which is listed last.
       if (session.turn !== undefined && (!this.running || session.turn.phase.kind === "started")) {
         this.#current = session.sessionId;
       }

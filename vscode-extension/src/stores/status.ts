@@ -58,7 +58,7 @@ export class StatusStore {
     }
   }
 
-  /** A new daemon counts its revisions anew. */
+  /** A new daemon counts its revisions from the start. */
   reconnect(): void {
     this.#status = undefined;
   }

@@ -405,7 +405,7 @@ function factsOf({ toolKind, target, stats, startedAt, endedAt, decision }: Tool
   };
 }
 
-/** Sessions count their messages anew, and a model its calls; the conversation holds them all. */
+/** Each session counts its messages from the start, and each model its calls; the conversation holds them all. */
 function messageKey({ sessionId, itemId }: MessageNotification): string {
   return `message:${sessionId}/${itemId}`;
 }

@@ -1,6 +1,6 @@
 import { l10n } from "vscode";
 
-/** Counted nouns, each number with a text of its own. */
+/** Counted nouns, with one text for the singular and one for the plural. */
 export const edits = (n: number): string => (n === 1 ? l10n.t("1 edit") : l10n.t("{0} edits", n));
 export const proposedEdits = (n: number): string => (n === 1 ? l10n.t("1 proposed edit") : l10n.t("{0} proposed edits", n));
 export const editsToReview = (n: number): string => (n === 1 ? l10n.t("1 edit to review") : l10n.t("{0} edits to review", n));

@@ -26,7 +26,7 @@ export function endOfProcess(end: ProcessEnd): string {
   }
 }
 
-/** True if a process ended by itself with an error. */
+/** True if a process that nobody stopped ended with an error. */
 export function hasFailed({ phase }: ProcessInfo): boolean {
   return phase.kind === "ended" && phase.end.kind !== "stopped" && !(phase.end.kind === "code" && phase.end.code === 0);
 }

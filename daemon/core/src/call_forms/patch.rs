@@ -1,6 +1,6 @@
 //! Patches in the form of `apply_patch`, as calls of Cairn's tools.
 //!
-//! The form is that of Codex: `*** Begin Patch`, then for each file `*** Update File: …` with hunks, perhaps below
+//! The form is that of Codex: `*** Begin Patch`, then for each file `*** Update File: …` with hunks, optionally below
 //! `*** Move to: …`, `*** Add File: …` or `*** Delete File: …`. A call changes one file, so a patch of several files is
 //! several calls.
 

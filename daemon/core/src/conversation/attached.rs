@@ -19,7 +19,7 @@ pub struct Attached {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttachedContent {
-    /// Text of a file when the message was sent. `cut`: the file goes on.
+    /// Text of a file when the message was sent. `cut`: the file continues.
     File {
         text: String,
         cut: bool,

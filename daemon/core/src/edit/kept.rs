@@ -109,7 +109,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Returns the text with `\n` for each line ending: `\r\n`, and a `\r` by itself.
+/// Returns the text with `\n` for each line ending: `\r\n`, and a lone `\r`.
 pub(super) fn to_lf(text: &str) -> Cow<'_, str> {
     match text.contains('\r') {
         true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),

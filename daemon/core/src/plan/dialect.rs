@@ -33,7 +33,7 @@ pub enum Dialect {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListDialect {
-    /// `TodoWrite`, for Claude and for models without a tool of their own.
+    /// `TodoWrite`, for Claude and for models without their own tool.
     TodoWrite,
     /// `todo` with optional ids.
     Todo,

@@ -141,7 +141,7 @@ impl Graph {
         waiting.map(|task| task.id).collect()
     }
 
-    /// Open tasks that a task waits for. A missing task may be unfinished, so it counts as open.
+    /// Open tasks that a task waits for. A missing task may be unfinished, so it is treated as open.
     pub fn open_blockers(&self, id: u32) -> Vec<u32> {
         let open = |id: &u32| self.tasks.get(id).is_none_or(GraphTask::is_open);
         self.tasks

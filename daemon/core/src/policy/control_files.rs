@@ -1,5 +1,5 @@
 //! Control files: names that git, an editor, a shell, a package manager or an agent executes or
-//! follows by itself.
+//! follows unasked.
 //!
 //! A command must not write one without an approval: existing ones are mounted read-only in its
 //! sandbox, and new ones are moved to quarantine. The name alone decides; the caller knows the

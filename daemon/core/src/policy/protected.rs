@@ -58,7 +58,7 @@ fn names(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Folders whose whole contents are protected, and files whose name alone says it, beside the control
+/// Folders whose whole contents are protected, and files whose name alone says it, besides the control
 /// files.
 const ANYWHERE: &[&str] = &[
     ".bin",

@@ -17,7 +17,7 @@ pub struct ProcessTable {
     entries: Vec<ProcessEntry>,
 }
 
-/// Description of a command that goes on as a process.
+/// Description of a command that continues as a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
     pub command: String,
@@ -42,7 +42,7 @@ pub struct ProcessEntry {
     pub id: ProcessId,
     pub start: Start,
     pub state: ProcessState,
-    /// True once the agent was told of its end.
+    /// True once the agent knows of its end.
     pub end_told: bool,
 }
 
@@ -70,7 +70,7 @@ pub enum ProcessExit {
     Signal(i32),
     /// Stopped on request.
     Stopped(StoppedBy),
-    /// Killed because it started too many processes.
+    /// Killed because it started more processes than allowed.
     TooManyProcesses,
     /// Cairn lost it.
     Lost,
@@ -140,14 +140,14 @@ impl ProcessTable {
         dropped
     }
 
-    /// Records that the agent was told of the end of a process.
+    /// Records that the agent knows of the end of a process.
     pub fn end_told(&mut self, id: ProcessId) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
             entry.end_told = true;
         }
     }
 
-    /// Ended processes of this agent that it was not told of. Counts them as told.
+    /// Ended processes of this agent that it does not know of. Counts them as told.
     pub fn take_untold_ends(&mut self, owner: &str) -> Vec<(ProcessId, ProcessExit)> {
         let of_owner = self.entries.iter_mut().filter(|entry| entry.start.owner == owner);
         of_owner

@@ -93,7 +93,7 @@ fn distance(from: &Text, to: &Text) -> usize {
 }
 
 impl FileReview {
-    /// Follows an edit that has reached the text, wherever the user typed meanwhile.
+    /// Follows an edit that has reached the text, wherever the user has typed since.
     pub fn apply_intent(&mut self, intent: &Intent, author: &Author) {
         let change = intent.rebased(self.current()).unwrap_or_else(|| {
             // Parts of the edit came before as if the user had typed them.
@@ -190,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        /// The user types a line of their own between the lines; the edit is in or not.
+        /// The user types another line between the lines; the edit is in or not.
         #[test]
         fn an_edit_is_found_beside_what_the_user_typed(
             lines in proptest::collection::vec("[a-e]{1,3}", 3..9),

@@ -15,7 +15,7 @@ const MAX_CHARS: usize = 256 * 1024;
 
 impl ReviewState {
     /// Returns the borders of hunks that an edit left as they are, as lines of the baseline and of the current
-    /// text after it: to the next hunk, and to what another call of the agent wrote beside. `after` are
+    /// text after it: to the next hunk, and to what another call of the agent wrote next to it. `after` are
     /// the touched hunks in the lines after the edit.
     pub(super) fn cuts(
         &self,
@@ -65,7 +65,7 @@ impl ReviewState {
             return vec![(old, new)];
         }
         if has_bare_return(&self.baseline, &old) || has_bare_return(&self.current, &new) {
-            // Beside a part that is still pending, a `\n` of another one would complete its ending.
+            // Next to a part that is still pending, a `\n` of another one would complete its ending.
             return vec![(old, new)];
         }
         let lines = |text: &Text, lines: &Range<usize>| -> Vec<String> {

@@ -94,7 +94,7 @@ impl Reference {
     }
 
     /// The agent replaces lines of the current text. A rejection of everything gives what it gave before:
-    /// otherwise what the user wrote beside becomes old text.
+    /// otherwise what the user wrote next to it becomes old text.
     pub fn agent(&mut self, gone: Range<usize>, come: &[String]) {
         let touched = self.adjoining_with_parts(&gone);
         let mut plain = self.clone();
@@ -207,7 +207,7 @@ impl Reference {
         before.chain(old).chain(after).collect()
     }
 
-    /// Replaces lines of the current text alone, and compares the lines around anew.
+    /// Replaces lines of the current text alone, and compares the lines around again.
     fn propose(&mut self, gone: &Range<usize>, come: &[String], user: bool) {
         let runs = self.hunks();
         // The agent begins another edit at the border of a hunk that it leaves as it is.
@@ -234,7 +234,7 @@ impl Reference {
         let mut at = 0;
         let mut lines = Vec::new();
         for line in std::mem::take(&mut self.lines) {
-            // An insertion beside a run stands before its old lines, too, and at a cut in its place.
+            // An insertion next to a run stands before its old lines, too, and at a cut in its place.
             let is_here =
                 line.current().is_some() || (gone.is_empty() && (cuts_after || line == Line::Cut));
             if at == gone.start && is_here {

@@ -105,7 +105,7 @@ impl FileReview {
         }
     }
 
-    /// Restores the review of a snapshot, without earlier texts: an undo to one counts as the user's edit.
+    /// Restores the review of a snapshot, without earlier texts: an undo to one is treated as the user's edit.
     ///
     /// # Errors
     /// Why the snapshot cannot be one of a review.
@@ -121,7 +121,7 @@ impl FileReview {
         Ok(review)
     }
 
-    /// Takes the text of a restored review that differs from the recorded one. The difference counts as
+    /// Takes the text of a restored review that differs from the recorded one. The difference is treated as
     /// an edit of the user, and hunks of which nothing is left are no longer pending.
     ///
     /// The text in their place is then the user's. A hunk stays while one visible character of the

@@ -269,7 +269,7 @@ impl ReviewState {
         self.coalesce(index);
     }
 
-    /// Returns true if an edit wrote a line that a hunk beside it deletes. Blank lines do not
+    /// Returns true if an edit wrote a line that a hunk next to it deletes. Blank lines do not
     /// count.
     fn gives_back(&self, adjoining: Range<usize>, current: &Text, shift: &Shift) -> bool {
         let lines = |text: &Text, lines: &Range<usize>| -> Vec<String> {
@@ -395,7 +395,7 @@ impl ReviewState {
 
     /// Returns the hunks that share a line with a window, or lie inside of it. If there are none,
     /// the empty range names the hunks before and after the window; a deletion at its very start
-    /// counts as before.
+    /// comes before its lines.
     fn overlapping(&self, window: &Range<usize>) -> Range<usize> {
         let start = self.hunks.partition_point(|hunk| hunk.new.end <= window.start);
         let end = self.hunks.partition_point(|hunk| hunk.new.start < window.end);
@@ -415,7 +415,7 @@ impl Shift {
     /// whole window.
     fn apply(&self, lines: &mut Range<usize>) {
         if *lines == self.before {
-            // Also if both are empty: the written lines replace them.
+            // Even if both are empty: the written lines replace them.
             return lines.clone_from(&self.after);
         }
         let moved = |line: usize| line - self.before.end + self.after.end;

@@ -122,7 +122,7 @@ impl ReviewState {
 
     /// Undoes the accept in this earlier state, if the state has it.
     ///
-    /// Returns false if a part stays accepted: then the state may not be recalled any more.
+    /// Returns false if a part stays accepted: then the state may no longer be recalled.
     pub(super) fn unaccept_if_known(&mut self, accepted: &AcceptedHunks) -> bool {
         // Most states are near one of the two baselines, and to compare with the other takes long.
         let is_earlier = change::spread(&accepted.before, &self.baseline)
@@ -148,7 +148,7 @@ impl ReviewState {
         let after = self.baseline.char_at(span.end);
         let (first, last) = (former.old_text.chars().next(), former.old_text.chars().next_back());
         if !window::is_clean(before, first.or(after)) || !window::is_clean(last.or(before), after) {
-            // Without an ending of its own, the last line of the text can only stay the last one.
+            // Without its own ending, the last line of the text can only stay the last one.
             return Err(StaysAccepted::Changed);
         }
 

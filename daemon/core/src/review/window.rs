@@ -27,7 +27,7 @@ pub(super) fn of(text: &Text, edit: &Edit) -> Range<usize> {
 }
 
 /// Returns true if a line ends and another one starts between these two chars. The borders of a
-/// text count as line borders.
+/// text are treated as line borders.
 pub(super) fn is_clean(left: Option<char>, right: Option<char>) -> bool {
     match (left, right) {
         (Some('\n'), _) | (None, _) | (_, None) => true,

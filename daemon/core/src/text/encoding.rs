@@ -1,6 +1,6 @@
 //! Encodings of files: detection by their bytes, decoding and encoding.
 //!
-//! A file counts as text only if encoding its decoded text gives the same bytes. So a wrong
+//! A file is treated as text only if encoding its decoded text gives the same bytes. So a wrong
 //! detection changes no bytes outside of an edit.
 
 use std::fmt;
@@ -34,7 +34,7 @@ struct EncodingName {
     bom: bool,
 }
 
-/// Properties of a file on disk beside its text, which it gets again when it is created again.
+/// Properties of a file on disk besides its text, which it gets again when it is created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileForm {

@@ -57,7 +57,7 @@ fn bytes_that_are_not_text_are_refused_with_the_reason() {
         assert!(message.as_ref().is_err_and(|message| message.starts_with(expect)), "{message:?}");
     };
     check(b"ab\0c", "the file is binary: it has a NUL byte at offset 2");
-    // UTF-16 with half a character, half a pair, and a NUL of its own.
+    // UTF-16 with half a character, half a pair, and a lone NUL.
     check(b"\xFF\xFEa\0b", "the file begins as UTF-16");
     check(b"\xFE\xFF\xd8\x3d", "the file begins as UTF-16");
     check(b"\xFF\xFEa\0\0\0", "the file is binary");

@@ -39,7 +39,7 @@ impl Text {
             Units::Utf8 => {
                 let first = self.0.char_to_byte(start);
                 let last = self.0.char_to_byte(end);
-                // A column inside a char counts as before it.
+                // A column inside a char is the one before it.
                 self.0.byte_to_char(first.saturating_add(column).min(last))
             }
             Units::Utf16 | Units::Utf32 => start.saturating_add(column).min(end),

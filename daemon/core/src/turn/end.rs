@@ -43,7 +43,7 @@ pub enum EndCause {
         message: String,
         compacted: bool,
     },
-    /// The server's window has no room beside the system prompt and the tools, which take `head`
+    /// The server's window has no room besides the system prompt and the tools, which take `head`
     /// tokens.
     WindowTooSmall {
         window: u64,

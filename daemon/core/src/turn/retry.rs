@@ -4,7 +4,7 @@
 
 use crate::model::{Failure, FailureKind};
 
-/// Longest wait in milliseconds that a server may ask for. Beyond it, the server counts as down.
+/// Longest wait in milliseconds that a server may ask for. Beyond it, the server is treated as down.
 pub const MAX_SERVER_WAIT_MS: u64 = 120_000;
 
 const FIRST_DELAY_MS: u64 = 500;

@@ -13,7 +13,7 @@ use crate::{
 /// Beginning of Cairn's line about a command that ran.
 const EXIT_CODE: &str = "[cairn] exit code ";
 
-/// Number of tool calls from which on a turn counts as multi-step, also without a plan.
+/// Number of tool calls from which on a turn is treated as multi-step, also without a plan.
 const MULTI_STEP_CALLS: u32 = 3;
 
 impl Session {

@@ -131,7 +131,7 @@ impl Batch {
         }
     }
 
-    /// Returns the next call, if it may start beside the running ones. It counts as running until
+    /// Returns the next call, if it may start while others run. It is treated as running until
     /// it is answered.
     pub(super) fn next(&mut self, settings: &TurnSettings) -> Option<ToolCall> {
         let parallel = parallel(&self.waiting.front()?.name, settings);

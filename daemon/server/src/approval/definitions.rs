@@ -29,7 +29,7 @@ const MISSING: &str = "missing";
 const UNREADABLE: &str = "unreadable";
 /// Most bytes hashed of a file. Of a longer one, the length is added to the hash.
 const MOST_BYTES: u64 = 1024 * 1024;
-/// Most files of one command. Beyond, [`UNCOUNTED`] stands for the rest, which always counts as changed.
+/// Most files of one command. Beyond, [`UNCOUNTED`] stands for the rest, which is always treated as changed.
 const MOST_FILES: usize = 256;
 const UNCOUNTED: &str = "(more files)";
 /// Most entries of folders that one pattern is compared with, and folders below each other for `**`.

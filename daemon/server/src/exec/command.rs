@@ -51,7 +51,7 @@ pub struct CommandOutcome {
     pub duration: Duration,
     /// Number of processes that were still running when the shell ended, and were killed.
     pub left_running: usize,
-    /// Set if the command was killed because it started too many processes.
+    /// Set if the command was killed because it started more processes than allowed.
     pub too_many_processes: bool,
 }
 

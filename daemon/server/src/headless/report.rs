@@ -10,14 +10,14 @@ pub(super) trait Report: Send {
     fn begins(&mut self, start: RunStart);
     fn notice(&mut self, notice: &Notice);
     fn warning(&mut self, text: &str);
-    /// A question was answered with no, because nobody is there and no option allows it.
+    /// A question was answered with no, because nobody can answer and no option allows it.
     fn declined(&mut self, title: &str, reason: &str);
     fn changed(&mut self, file: &ChangedFile);
     /// The last turn is over; the changes follow.
     fn ended(&mut self, end: &RunEnd);
     /// The last words of the run: what it took, and the command that continues it.
     fn spent(&mut self, end: &RunEnd);
-    /// The run could not begin or go on.
+    /// The run could not begin or continue.
     fn failed(&mut self, reason: &str, exit_code: u8);
     /// Clears what moves on the terminal, before a question.
     fn pause(&mut self);
@@ -69,7 +69,7 @@ pub(super) struct Spent {
     pub(super) cost_micros: Option<u64>,
 }
 
-/// True for calls that take time, whose start is worth a line of its own.
+/// True for calls that take time, whose start is worth a separate line.
 pub(super) fn takes_time(call: &ToolNotification) -> bool {
     matches!(call.tool_kind, Some(ToolKind::Run) | None)
 }

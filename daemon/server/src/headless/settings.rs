@@ -2,7 +2,7 @@
 //! the options of the command line.
 //!
 //! The file has the keys of the editor's settings, without `cairn.`. A fault in it stops the run: a
-//! script must not go on without a rule that its author wrote.
+//! script must not continue without a rule that its author wrote.
 
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@
 //! file system says that it and its folders did not change while a command ran. All this is recorded
 //! ([`AuthorsFile`]) before a command begins, so that a restart changes nothing.
 //!
-//! A file that a command could have written must never count as the user's. In doubt it is data.
+//! A file that a command could have written must never be treated as the user's. In doubt it is data.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -67,7 +67,7 @@ struct Commands {
 #[derive(Debug)]
 pub(crate) struct RunningCommand(Arc<Sources>);
 
-/// Tolerance for file systems that round times or have a clock of their own.
+/// Tolerance for file systems that round times or have another clock.
 const SLACK: Duration = Duration::from_secs(2);
 /// Most recorded periods. Beyond, periods are merged.
 const MOST_PAST: usize = 1_000;

@@ -167,7 +167,7 @@ fn content_change(change: WireChange) -> ContentChange {
     }
 }
 
-/// Reads the params of a request. Absent params count as an empty object.
+/// Reads the params of a request. Absent params are treated as an empty object.
 pub(super) fn params<P>(
     method: &str,
     params: Option<Value>,

@@ -50,7 +50,7 @@ pub(super) fn accept(params: InitializeParams) -> Result<Handshake, Error> {
     let says = |name: &str| cairn.is_some_and(|cairn| cairn[name] == Value::Bool(true));
     let (wants_output, can_ask) = (says("output"), says("ask"));
     let options = params.initialization_options.as_ref();
-    // Any value other than `true` counts as no trust.
+    // Any value other than `true` is treated as no trust.
     let trusted = match options.and_then(|options| options.get("trusted")) {
         None | Some(Value::Null) => true,
         Some(said) => *said == Value::Bool(true),
@@ -77,7 +77,7 @@ pub(super) fn accept(params: InitializeParams) -> Result<Handshake, Error> {
 
 /// Builds the answer to `initialize`.
 pub(super) fn welcome(accepted: &Handshake) -> InitializeResult {
-    // The extension has lenses and commands of its own under the same names.
+    // The extension has its own lenses and commands under the same names.
     let reviewing = if accepted.hello.speaks_agent {
         ServerCapabilities::default()
     } else {

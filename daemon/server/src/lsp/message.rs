@@ -87,7 +87,7 @@ pub(super) fn refusal(id: Id, code: ErrorCode, message: impl Into<Cow<'static, s
     Response::from_error(id, Error { code, message: message.into(), data: None })
 }
 
-/// Reads the outcome of a response leniently. Some clients send `error: null` beside the result,
+/// Reads the outcome of a response leniently. Some clients send `error: null` besides the result,
 /// extra members, an error that is not an object, or neither of both. Every case answers the
 /// request, because an open one would block its turn.
 fn outcome(mut message: Map<String, Value>) -> Result<Value, Error> {

@@ -39,7 +39,7 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Time after which an unresponsive editor counts as stuck.
+/// Time after which an unresponsive editor is treated as stuck.
 const ANSWER: Duration = Duration::from_secs(10);
 /// Maximum number of queued messages for a client that does not read. Further notices are dropped:
 /// each is a snapshot that the next one replaces.
@@ -161,7 +161,7 @@ impl Outbox {
             );
         }
         if supports.lens_refresh && changed.hunks {
-            // The editor requests the lenses again by itself; its answer carries no information.
+            // The editor requests the lenses again without being asked; its answer carries no information.
             drop(self.ask::<Value, _>(review::REFRESH, &Value::Null));
         }
     }

@@ -1,6 +1,6 @@
 //! Encoded form of a conversation, which grows with it and is never rewritten within an epoch.
 //!
-//! Encodes each item once and appends without a copy. It starts anew with a new epoch, and copies if
+//! Encodes each item once and appends without a copy. It starts again with a new epoch, and copies if
 //! an earlier request still holds the buffer.
 
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! HTTP client of one model server: sends a request and streams the answer to a decoder.
 //!
 //! Follows no redirect. Sends a key over plain HTTP to this machine only. Removes the key from
-//! messages. An ended connection does not count as a finished answer. The client is built at the
+//! messages. An ended connection is not treated as a finished answer. The client is built at the
 //! first request, because building it costs time and memory.
 
 mod base_url;
@@ -170,7 +170,7 @@ impl Endpoint {
             let (name, value) = key_value(key, key_header)?;
             headers.insert(name, value);
         }
-        // A streamed body gets no `Content-Length` by itself, and some servers require one.
+        // A streamed body gets no `Content-Length` automatically, and some servers require one.
         let length: usize = body.iter().map(Bytes::len).sum();
         headers.insert(CONTENT_LENGTH, length.into());
         let body = Body::wrap_stream(stream::iter(body.into_iter().map(Ok::<_, Infallible>)));

@@ -130,7 +130,7 @@ impl KnownServer {
     }
 
     /// Learns from the refusal of a request that is made now; true for a lesson that it did not know.
-    /// Requests that run beside each other may be refused for the same reason.
+    /// Requests that run at the same time may be refused for the same reason.
     pub(super) fn learns<R: FnOnce(&Failure) -> Option<FormChange>>(
         &self,
         read: R,

@@ -2,7 +2,7 @@
 //!
 //! Formats: <https://docs.anthropic.com/en/api/models-list>,
 //! <https://platform.openai.com/docs/api-reference/models/list>. Other servers add the size of the
-//! context window under names of their own.
+//! context window under their own names.
 
 use std::time::Duration;
 

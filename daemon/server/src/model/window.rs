@@ -140,7 +140,7 @@ mod tests {
             ("x-ai/grok-4", 256_000),
             ("us.anthropic.claude-opus-4-5-20251101-v1:0", 200_000),
             ("anthropic/claude-sonnet-5-5", 200_000),
-            // On a server of the user's own, which was not told of the window.
+            // On a server of the user's own, which does not know the window.
             ("qwen3-coder:30b", UNKNOWN_TOKENS),
             ("qwen3:8b-q4_K_M", UNKNOWN_TOKENS),
             ("deepseek-r1:1.5b", UNKNOWN_TOKENS),

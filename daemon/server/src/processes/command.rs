@@ -258,7 +258,7 @@ impl Running {
         self.lock().exit
     }
 
-    /// Takes the control files that a scan found beside a process. Those of a command that runs for
+    /// Takes the control files that a scan found during a process. Those of a command that runs for
     /// its call are reported at its end.
     fn take_from_scan(&self, left: &mut QuarantineReport) {
         let mut state = self.lock();

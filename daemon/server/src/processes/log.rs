@@ -1,7 +1,7 @@
 //! File with the whole output of a command, of bounded size. It is in the private temporary folder of
 //! the command's sandbox, where the agent can read it.
 //!
-//! Commands can write in that folder: the file is created anew, never opened by its name again, and no
+//! Commands can write in that folder: the file is created again, never opened by its name again, and no
 //! link is followed.
 
 use std::{

@@ -221,7 +221,7 @@ impl Reviews {
             return Err(self.undo_accept(key, *former, &after, accepted.as_deref()));
         }
         if entry.review.is_none() && (review.existed() || !after.is_empty()) {
-            // It was forgotten when nothing was pending any more. The edit is checked by its hash.
+            // It was forgotten when nothing was pending. The edit is checked by its hash.
             let text = open.as_ref().map_or(&after, |document| &document.text);
             entry.review = Some(FileReview::new(text.clone()));
         }

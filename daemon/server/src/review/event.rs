@@ -111,7 +111,7 @@ pub(crate) struct Rejection {
     pub(super) hunks: u32,
     /// For the model.
     pub(super) notice: String,
-    /// The part of it about lines: those are rejected by an edit of their own.
+    /// The part of it about lines: those are rejected by a separate edit.
     pub(super) of_lines: String,
 }
 

@@ -1,4 +1,4 @@
-//! Queued edits of a file and the edit in flight. Never decides by itself that an edit is confirmed.
+//! Queued edits of a file and the edit in flight. Never decides alone that an edit is confirmed.
 
 use cairn_core::{
     ids::{FileKey, SessionId},
@@ -101,7 +101,7 @@ pub(super) struct InFlight {
     /// Edit to queue at the target of a move.
     pub(super) then: Option<Box<QueuedEdit>>,
     /// The review before the first change that was not the edit. Edits of an editor that tells of
-    /// each in a notification of its own come in pieces.
+    /// each in a separate notification come in pieces.
     pub(super) review_before: Option<Option<FileReview>>,
 }
 

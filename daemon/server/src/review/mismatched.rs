@@ -20,7 +20,7 @@ struct Split {
 
 impl Reviews {
     /// Checks, when the edit in flight times out, whether it is in the document with another text. That
-    /// part then counts as the agent's, so that the user can reject it, and the model gets a notice.
+    /// part is then treated as the agent's, so that the user can reject it, and the model gets a notice.
     /// Otherwise returns the answer unchanged.
     pub(super) fn arrived_astray(&mut self, key: &FileKey, answer: Proposed) -> Proposed {
         if matches!(answer, Proposed::Applied { .. }) {
@@ -119,7 +119,7 @@ mod tests {
             ("one\ntwo\n", "1\ntwo\n", "1;\ntwo\n", Some("one\ntwo\n")),
             ("😀 one", "😀 two", "😀 two one", Some("😀 one")),
             ("one\n", "one\ntwo\nthree\n", "one\n  two\n  three\n", Some("one\n")),
-            // Beside it the user typed elsewhere.
+            // Besides, the user typed elsewhere.
             ("one\nx\ny\nz\n", "1\nx\ny\nz\n", "1;\nx\ny\nzz\n", Some("one\nx\ny\nzz\n")),
             // Not there: the user typed, in the same line or in another.
             ("one\ntwo\n", "1\ntwo\n", "one!\ntwo\n", None),

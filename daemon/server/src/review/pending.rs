@@ -109,7 +109,7 @@ impl Reviews {
             let text = open.map(|document| document.text.clone()).or(disk);
             entry.restore(&record, text.as_ref());
             if let (true, Some(workspace)) = (entry.absent, &self.services.workspace) {
-                // The agent may write the file anew.
+                // The agent may write the file again.
                 workspace.remember_form(&path, entry.form);
             }
             // Numbers name operations of all files.

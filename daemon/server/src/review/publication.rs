@@ -90,7 +90,7 @@ impl Reviews {
         }
     }
 
-    /// Calls of a turn that is over wait for nobody any more.
+    /// Calls of a turn that is over no longer wait for anybody.
     pub(crate) fn stop_waiting(&mut self, turn_id: &TurnId) {
         for entry in self.files.entries.values_mut() {
             let before = entry.undecided.len();
@@ -101,7 +101,7 @@ impl Reviews {
         }
     }
 
-    /// Every review that the client was told of, as it was told last.
+    /// Every review that the client knows, as it was told last.
     pub(crate) fn reviews(&self) -> Vec<ReviewNotification> {
         let mut reviews: Vec<_> = self
             .files

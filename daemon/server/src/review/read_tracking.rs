@@ -9,7 +9,7 @@ use cairn_core::{ids::FileKey, ids::SessionId, review::Origin, text::Text};
 
 use crate::{docs::Docs, ports::Saw, workspace::path_of};
 
-/// Files remembered per session; the one that was seen longest ago goes first.
+/// Files remembered per session; the least recently seen one goes first.
 const MOST_FILES: usize = 200;
 /// Files named in one notice.
 const MOST_NAMED: usize = 20;
@@ -129,7 +129,7 @@ impl ReadTracker {
         }
     }
 
-    /// Forgets the sessions that are not in memory any more.
+    /// Forgets the sessions that are no longer in memory.
     pub(super) fn retain(&mut self, is_known: impl Fn(&SessionId) -> bool) {
         self.sessions.retain(|id, _| is_known(id));
     }

@@ -1,4 +1,4 @@
-//! Files with pending edits over restarts: what is recorded of one, and how it goes on from a record.
+//! Files with pending edits over restarts: what is recorded of one, and how it continues from a record.
 //!
 //! Must never take text of the agent for the user's, nor drop a proposal that no longer stands in the
 //! text: it is shown as outdated.
@@ -103,7 +103,7 @@ impl TrackedFile {
         self.dirty = true;
     }
 
-    /// Goes on from what was recorded with the text that is there now.
+    /// Continues from what was recorded with the present text.
     pub(super) fn resume(&mut self, recorded: &Recorded, text: Option<&Text>) {
         let Recorded { review, operation, late } = recorded.clone();
         (self.review, self.operation) = (review, operation);
@@ -132,7 +132,7 @@ impl TrackedFile {
         let of_record = recorded.review.as_ref().is_some_and(|review| nearer(review.current()));
         let of_edit =
             recorded.late.iter().filter_map(|late| late.transition.after.as_ref()).any(nearer);
-        // An edit that did not arrive was made for another text than the one that is there now.
+        // An edit that did not arrive was made for another text than the present one.
         let is_missed = !recorded.late.is_empty()
             && recorded.review.as_ref().is_some_and(|review| review.current() == found);
         let goes_on = of_record || of_edit || is_missed;

@@ -41,11 +41,11 @@ pub(super) struct TrackedFile {
     pub(super) late: Vec<TimedOutEdit>,
     /// Those that have arrived since the last publication.
     pub(super) landed: Vec<TimedOutEdit>,
-    /// As it was written down by another process, until its text goes on from there.
+    /// As it was written down by another process, until its text continues from there.
     pub(super) recorded: Option<Recorded>,
     /// Proposals of which nothing stands in the text.
     pub(super) outdated: Vec<Outdated>,
-    /// Rejections under way. Their calls go on when the model's session knows of them.
+    /// Rejections under way. Their calls continue when the model's session knows of them.
     pub(super) rejecting: u32,
     /// The document was clean before the agent touched it, and the user typed nothing since: it
     /// may be saved for the agent's sake.
@@ -106,7 +106,7 @@ impl TrackedFile {
         }
     }
 
-    /// Lets the calls go on of which nothing is pending any more.
+    /// Lets the calls continue of which nothing is pending.
     pub(super) fn answer_decided(&mut self) {
         if self.rejecting > 0 {
             return;
@@ -154,7 +154,7 @@ impl TrackedFile {
         self.follow_git();
     }
 
-    /// Makes all proposals outdated once the text is the one that Git wrote. A rejection would take an
+    /// Makes all proposals outdated once Git has written the text. A rejection would take an
     /// equal line out of a commit.
     fn follow_git(&mut self) {
         let Some(review) = self.review.as_mut().filter(|_| self.disk.is_gits) else { return };

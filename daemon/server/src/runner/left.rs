@@ -1,4 +1,4 @@
-//! Question about control files that a command left, or that appeared beside a process. They are in
+//! Question about control files that a command left, or that appeared during a process. They are in
 //! quarantine already; "allow" moves them back to the workspace.
 //!
 //! Never moves anything back without the user's own answer to this question.
@@ -45,7 +45,7 @@ pub(super) async fn ask(
     apply(progress, context, left, answer).await
 }
 
-/// Asks the user about the control files that appear beside a process, as soon as they are in
+/// Asks the user about the control files that appear during a process, as soon as they are in
 /// quarantine: they may be the user's. Ends after the process, with the last answer.
 pub(super) async fn ask_beside(progress: CallProgress, context: ToolContext, process: GoesOn) {
     while let Some(left) = process.next_left().await {

@@ -37,7 +37,7 @@ impl Sessions {
         definitions: Definitions,
         reply: oneshot::Sender<ApproveResult>,
     ) {
-        // If the turn has ended meanwhile, `reply` is dropped: the caller sees the question withdrawn.
+        // If the turn has ended since, `reply` is dropped: the caller sees the question withdrawn.
         let session_id = SessionId::from(params.session_id.as_str());
         let turn_id = params.turn_id.as_str();
         let is_open =

@@ -268,7 +268,7 @@ impl AttachmentReader {
     }
 }
 
-/// First lines of a text, and whether it goes on. A long first line is cut within.
+/// First lines of a text, and whether it continues. A long first line is cut within.
 fn beginning(text: &Text) -> (String, bool) {
     let mut out = String::new();
     for chunk in text.chunks() {

@@ -131,7 +131,7 @@ impl Sessions {
     }
 
     /// Compacts on request of the user: between two rounds of the running turn, otherwise at once
-    /// in a turn of its own.
+    /// in a separate turn.
     pub(crate) fn compact(&mut self, params: CompactParams) -> Result<CompactResult, RequestError> {
         let session_id = SessionId::from(params.session_id);
         let nothing = || RequestError::from(RequestProblem::NothingToCompact);

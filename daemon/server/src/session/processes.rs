@@ -1,4 +1,4 @@
-//! Processes of sessions: what the client is told of them, and what the user does with them.
+//! Processes of sessions: what the client learns of them, and what the user does with them.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -50,7 +50,7 @@ impl Sessions {
         self.services.processes.snapshots(session).into_iter().map(info).collect()
     }
 
-    /// Words about processes of this agent that ended, and that it was not told of.
+    /// Words about processes of this agent that ended, and that it does not know of.
     pub(super) fn ended_processes(&self, session_id: &SessionId) -> Option<String> {
         let root = self.root_of(session_id);
         let ended = self.services.processes.take_untold_ends(root, session_id);

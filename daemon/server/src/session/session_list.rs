@@ -114,7 +114,7 @@ impl Sessions {
         let here = self.listed(reviews);
         let (searches, is_wanted) = (Arc::clone(&self.searches), reply.is_wanted());
         self.services.spawn(async move {
-            // One that was cancelled meanwhile ends at once.
+            // One that was cancelled ends at once.
             let Some(turn) = searches.begin_in_sessions().await else { return };
             let found = blocking(move || {
                 let _turn = turn;
@@ -315,7 +315,7 @@ impl Sessions {
                 let id = loaded.header.session_id.clone();
                 let page = std::mem::take(&mut loaded.page);
                 let known = self.entries.get(&id);
-                // Another request may have opened it meanwhile.
+                // Another request may have opened it since.
                 if known.is_none_or(|session| session.read_only.is_some()) {
                     self.let_go(&id);
                     self.restore(*loaded, RestoreOrder::Newest);

@@ -20,7 +20,7 @@ const SHOWN_KEPT: usize = 50;
 /// The running, waiting and shown subagents of all sessions.
 #[derive(Default)]
 pub(super) struct SubagentTable {
-    /// By the id of their own session.
+    /// By the ids of their sessions.
     pub(super) running: HashMap<SessionId, Subagent>,
     pub(super) waiting: VecDeque<Subagent>,
     /// By the session id of their parent, oldest first.

@@ -162,7 +162,7 @@ impl Journal {
             visit(record);
             ControlFlow::Continue(())
         })?;
-        // Not every system writes behind the end by itself.
+        // Not every system writes behind the end.
         (&file).seek(SeekFrom::Start(scan.end))?;
         let mut recovery = Recovery::of(&scan);
         let access = match (lock, &mut recovery.damage) {
@@ -291,19 +291,19 @@ pub fn tail(path: &Path, bytes: u64, visit: impl FnMut(&[u8])) -> io::Result<()>
     lines::tail(&open_file(path, &mut options())?, bytes, visit)
 }
 
-/// Sets the time of the last write, for a write that does not count as a use.
+/// Sets the time of the last write, for a write that is not treated as a use.
 pub fn set_modified(path: &Path, time: SystemTime) -> io::Result<()> {
     open_file(path, &mut appending())?.set_modified(time)
 }
 
 /// True if a process, or this one, has the journal open for writing.
 pub fn is_locked(path: &Path) -> bool {
-    // A shared lock, so that two readers do not exclude each other; a writer tries again meanwhile.
+    // A shared lock, so that two readers do not exclude each other; a writer tries again until then.
     open_file(&beside(path, ".lock"), &mut options())
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Removes a journal and the files beside it. `false`: it is open for writing.
+/// Removes a journal and the files next to it. `false`: it is open for writing.
 pub fn remove(path: &Path) -> io::Result<bool> {
     open_file(path, &mut options())?;
     let Some(lock) = Lock::take(path)? else { return Ok(false) };
@@ -333,7 +333,7 @@ pub fn move_into(path: &Path, folder: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Moves a journal and its torn ends from a folder to their place. Fails if a journal is there.
+/// Moves a journal and its torn ends from a folder to their place. Fails if the place has a journal.
 pub fn move_out_of(folder: &Path, path: &Path) -> io::Result<()> {
     let from = folder.join(path.file_name().unwrap_or_default());
     open_file(&from, &mut options())?;

@@ -2,7 +2,7 @@
 //! of these texts.
 //!
 //! The newest line of a file counts, so of several waiting states of a file only the newest is
-//! written. A decision that can be undone is a line of its own. A thread owns the files, so the hub
+//! written. A decision that can be undone is a separate line. A thread owns the files, so the hub
 //! never waits for the disk.
 
 mod forms;
@@ -46,7 +46,7 @@ enum Line {
         version: u32,
     },
     File(Box<StoredFile>),
-    /// The file with this key has no pending changes any more.
+    /// The file with this key no longer has pending changes.
     Settled(FileKey),
     Decided(StoredDecision),
     Undone,
@@ -450,7 +450,7 @@ fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     if let Some(folder) = path.parent() {
         super::files::sync_folder(folder)?;
     }
-    // Releases the lock for a moment. A process that takes it meanwhile reads the same content.
+    // Releases the lock for a moment. A process that takes it then reads the same content.
     drop(journal);
     open(path).map(|(journal, _)| journal)
 }

@@ -105,7 +105,7 @@ impl ArgumentReader {
         })
     }
 
-    /// List of some of these names, each at most once. A single string counts as a list of one.
+    /// List of some of these names, each at most once. A single string is treated as a list of one.
     pub(super) fn optional_names(
         &mut self,
         name: &str,

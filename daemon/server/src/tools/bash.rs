@@ -1,5 +1,5 @@
 //! `bash`: runs a command in a sandbox, after the user allowed exactly this text. Where no sandbox works,
-//! the question says so. On Windows the tool is `powershell`, without a sandbox.
+//! the question names it. On Windows the tool is `powershell`, without a sandbox.
 
 use std::time::Duration;
 

@@ -201,7 +201,7 @@ impl Call for GlobCall {
                 let mut found: Vec<String> = Vec::new();
                 let (hidden, stop) = (self.pattern.hidden(), || search.is_over());
                 let walked = context.workspace.walk(self.from.paths(), hidden, &stop, |path| {
-                    // A link may have been put in the way of the listing meanwhile.
+                    // A link may have been put in the way of the listing by now.
                     if self.pattern.matches(&path, &self.from) && context.workspace.is_there(&path)
                     {
                         found.push(path.to_string());

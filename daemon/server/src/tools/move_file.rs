@@ -92,7 +92,7 @@ impl FileChange for Relocation {
         })
     }
 
-    /// Shows a new file at the new path. What is there now is told only with consent.
+    /// Shows a new file at the new path. The present entry is told only with consent.
     fn preview(
         &self,
         _context: &ToolContext,

@@ -1,4 +1,4 @@
-//! Call that changes a file: read, compute, propose, and start again if the user changed the file meanwhile.
+//! Call that changes a file: read, compute, propose, and start again if the user changed the file since.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::workspace::WorkspacePath;
 
 /// Attempts at once, before the first wait.
 const ATTEMPTS_AT_ONCE: usize = 4;
-/// Time without a change that counts as a pause of the user's typing: longer than between two keys.
+/// Time without a change that is treated as a pause of the user's typing: longer than between two keys.
 const PAUSE: Duration = Duration::from_millis(400);
 /// Longest wait for a pause. Then the next attempt is between two keys.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! `task`: hands a part of the work to a subagent, a loop of its own with a clean context.
+//! `task`: hands a part of the work to a subagent, a separate loop with a clean context.
 //!
 //! Must never run the loop itself: the hub runs it like every other.
 

@@ -39,7 +39,7 @@ pub(crate) fn open_folder(root: impl AsFd, path: &Path, flags: OFlags) -> io::Re
     }
     #[cfg(target_os = "linux")]
     match open_at_once(root.as_fd(), path, flags) {
-        // The kernel is older, a filter forbids this call, or a folder was moved meanwhile.
+        // The kernel is older, a filter forbids this call, or a folder was moved.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
         opened => return Ok(opened?),
     }

@@ -129,7 +129,7 @@ impl Workspace {
         Some(walker.at)
     }
 
-    /// Resolves a resolved path again: a link may have been put in its way meanwhile.
+    /// Resolves a resolved path again: a link may have been put in its way by now.
     pub fn recheck(&self, path: &WorkspacePath) -> Result<(), PathError> {
         match self.follow(path.as_path(), path.display()) {
             Ok(now) if now.as_path() == path.as_path() => Ok(()),
@@ -299,7 +299,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Name of an entry beside the missing one that looks the same: another system wrote its accents
+    /// Name of an entry next to the missing one that looks the same: another system wrote its accents
     /// as characters of their own, or did not.
     fn other_spelling(&self, missing: &OsStr) -> Option<OsString> {
         let missing = missing.to_str().filter(|name| !name.is_ascii() && self.is_inside())?;
@@ -332,7 +332,7 @@ impl<'a> Walker<'a> {
 }
 
 /// True for a folder that Git accepts as a repository and whose `config` it obeys, or as that of a
-/// linked worktree. `coming`, in lower case, counts as present: it is about to be created, so a
+/// linked worktree. `coming`, in lower case, is treated as present: it is about to be created, so a
 /// repository cannot be made piece by piece.
 pub(super) fn is_git_folder(folder: &Path, coming: Option<&str>) -> bool {
     let has = |name: &str| {

@@ -102,7 +102,7 @@ impl RootDir {
         created
     }
 
-    /// Replaces a file atomically: a temporary file beside it, then a rename. Keeps the permissions on
+    /// Replaces a file atomically: a temporary file next to it, then a rename. Keeps the permissions on
     /// Unix; on Windows the file gets the access rules that the folder gives to new files.
     pub(super) fn replace(&self, inside: &Path, read: File, bytes: &[u8]) -> io::Result<Done> {
         let place = self.place(inside)?;

@@ -21,7 +21,7 @@ impl Workspace {
         let stop = || began.elapsed() > MAX_TIME;
         self.walk(&self.roots(), Hidden::Skip, &stop, |path| {
             seen += 1;
-            // A link may have been put in the way of the listing meanwhile.
+            // A link may have been put in the way of the listing by now.
             if let Some(distance) = distance(&wanted, &file_name(&path))
                 && self.is_there(&path)
             {

@@ -130,7 +130,7 @@ impl Workspace {
 
 impl Workspace {
     /// True if Git ignores a path or a folder that contains it, by the rules of the project, of
-    /// `.git/info/exclude` or of the user. A path whose rules cannot be read counts as ignored. Blocks.
+    /// `.git/info/exclude` or of the user. A path whose rules cannot be read is treated as ignored. Blocks.
     pub fn is_ignored(&self, path: &Path) -> bool {
         let mut folders = self.folders.iter().zip(&self.canonical);
         let inside =

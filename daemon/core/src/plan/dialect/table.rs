@@ -10,7 +10,7 @@ pub(super) const ACTIVE_FORM_ALIASES: [&str; 2] = [ACTIVE_FORM, "active_form"];
 pub(super) const LIST_ALIASES: [&str; 5] = ["todos", "items", "plan", "todoList", "todo_list"];
 
 /// The text of an item, where the dialect's own field is missing. A description comes last: it may
-/// stand beside a title.
+/// stand next to a title.
 pub(super) const CONTENT_ALIASES: [&str; 7] =
     ["content", "title", "text", "task", "step", "subject", "description"];
 

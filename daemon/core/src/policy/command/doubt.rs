@@ -1,6 +1,6 @@
 //! Reasons why a deny rule cannot be decided for a command.
 
-/// Reason why it is uncertain whether a command is the one that a deny rule names.
+/// Reason why it is uncertain whether a deny rule names a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
     TooManyWords,
@@ -48,7 +48,7 @@ pub enum Doubt {
     OtherAlias {
         name: String,
     },
-    /// An alias with a command of its own.
+    /// An alias that runs another program.
     AliasRuns {
         name: String,
     },

@@ -284,7 +284,7 @@ impl Placed {
     }
 
     /// Returns true if the command only reads, and only paths that may be read. Paths are checked
-    /// before the script runs, so the check fails if another command before or beside this one may
+    /// before the script runs, so the check fails if another command before or during this one may
     /// change files.
     fn only_reads(&self, at: usize, context: &CommandContext<'_>) -> bool {
         let Some(paths) = paths_read(&self.commands[at]) else { return false };

@@ -325,7 +325,7 @@ pub const SECRETS: &[&str] = &[
     ".subversion/auth",
     ".wakatime.cfg",
     ".env*",
-    // Credentials beside toolchains.
+    // Credentials next to toolchains.
     ".android/adbkey*",
     ".bundle/config",
     ".cabal/config",

@@ -25,7 +25,7 @@ pub(super) fn text() -> impl Strategy<Value = String> {
         2 => "[ab]{0,2}\r\n",
         1 => "[ab]{0,1}\r",
         1 => "[ab]{0,2}",
-        // Its successor is recognised, so that a block above or below is a part of its own.
+        // Its successor is recognised, so that a block above or below is a separate part.
         2 => "name\\([ab]\\)\n",
     ];
     prop::collection::vec(line, 0..10).prop_map(|lines| lines.concat())
@@ -289,7 +289,7 @@ proptest! {
             if by_agent {
                 agent_lines(&mut fixture, step, at, gone, come);
             } else if !fixture.text().is_empty() {
-                // Never a line of its own, see below.
+                // Never a separate line, see below.
                 fixture.splice(fixture.spot(at.min(254), 9), &format!("<user {step}>"), &Author::User);
             }
             if rejects[step] % 4 == 0 && let Some(index) = fixture.pick(rejects[step] / 4) {

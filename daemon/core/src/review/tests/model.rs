@@ -103,7 +103,7 @@ impl Pair {
                 let old = self.fixture.review.old_text(&hunk);
                 let Some(line) = old.split_inclusive('\n').next() else { return };
                 if !hunk.new.is_empty() {
-                    // Beside the agent's lines it is a line of its own; the name would come twice.
+                    // Beside the agent's lines it is a separate line; the name would come twice.
                     return;
                 }
                 self.edit(hunk.new, vec![line.to_owned()], &Author::User);
@@ -138,7 +138,7 @@ impl Pair {
         }
     }
 
-    /// Each edit of the agent is a call of its own.
+    /// Each edit of the agent is a separate call.
     fn call(&self) -> Author {
         agent(&format!("call {}", self.number))
     }

@@ -1,4 +1,4 @@
-//! No program counts as found. The policy parses the grammar of another shell than the one that runs
+//! No program is treated as found. The policy parses the grammar of another shell than the one that runs
 //! commands here, so no command runs without approval and no rule is offered.
 
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Control files of a workspace (files that git, an editor or a shell runs or obeys by itself) as
+//! Control files of a workspace (files that git, an editor or a shell runs or obeys unasked) as
 //! they were before a command.
 
 use std::{collections::BTreeSet, path::PathBuf};

@@ -24,7 +24,7 @@ pub(in crate::exec) struct ExitReport {
     pub(in crate::exec) begun: bool,
     /// Exit of the command, and the number of its processes that still ran.
     pub(in crate::exec) end: Option<(Exit, usize)>,
-    /// Set if the command started too many processes.
+    /// Set if the command started more processes than allowed.
     pub(in crate::exec) too_many_processes: bool,
     /// Lines that are not part of the report, such as errors of the launcher.
     pub(in crate::exec) errors: String,

@@ -82,7 +82,7 @@ fn repository(folder: &Path) -> Option<Repository> {
 
 /// Returns the files and folders that git's settings name as a program, a hook folder or another
 /// settings file, existing or missing. Reads the settings of the repository of `folder` and of the
-/// user. Follows every include, also if its condition does not hold now.
+/// user. Follows every include, even if its condition does not hold now.
 pub(super) fn named_paths(folder: &Path) -> BTreeSet<PathBuf> {
     let mut named = BTreeSet::new();
     let Some((top, repository)) = search_upwards(folder, named_repository) else { return named };
@@ -262,7 +262,7 @@ fn make_modules_writable(
         return Ok(());
     }
     if *left == 0 || depth > MAX_MODULE_DEPTH {
-        // There are too many to protect their control files, so the folder stays read-only.
+        // Their number is too high to protect their control files, so the folder stays read-only.
         paths.read_only.push(folder.to_owned());
         return Ok(());
     }

@@ -304,7 +304,7 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
     fn read(&mut self, folder: &mut Folder<Z>) -> io::Result<Stamp> {
         let opened = match open_folder(&self.root, &self.path, LIST) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.make_readable => {
-                // No process of the command is alive that could put a link at the path meanwhile.
+                // No process of the command is alive that could put a link at the path in that time.
                 let mode = Mode::RWXU;
                 rustix::fs::chmodat(&self.root, &self.path, mode, AtFlags::empty())?;
                 open_folder(&self.root, &self.path, LIST)?

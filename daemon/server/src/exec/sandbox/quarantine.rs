@@ -114,7 +114,7 @@ impl Quarantine {
     }
 }
 
-/// Moves an entry back to its former path, if nothing is there.
+/// Moves an entry back to its former path, if the path is free.
 pub(super) fn put_back(from: &Path, root: &Path, path: &Path) -> io::Result<()> {
     let place = EntryPlace::open(root, path)?;
     if Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).is_ok() {
@@ -346,7 +346,7 @@ fn is_due(folder: &Path, modified: SystemTime, now: SystemTime) -> bool {
     false
 }
 
-/// Empty file beside a folder that was found too old, with the time of that.
+/// Empty file next to a folder that was found too old, with the time of that.
 fn due_file(folder: &Path) -> PathBuf {
     folder.with_extension("due")
 }

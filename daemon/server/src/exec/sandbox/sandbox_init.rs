@@ -181,7 +181,7 @@ fn count_other_processes() -> usize {
         .count()
 }
 
-/// Ends the sandbox if it has too many processes. Runs until this process ends.
+/// Ends the sandbox if it has more processes than allowed. Runs until this process ends.
 fn limit_processes() {
     let mut pid_at_last_count = 0;
     loop {

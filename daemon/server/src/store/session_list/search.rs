@@ -115,7 +115,7 @@ fn first_match(
     });
     match (read, stopped) {
         (_, true) => ControlFlow::Break(()),
-        // Deleted meanwhile.
+        // Deleted since.
         (Err(_), false) => ControlFlow::Continue(None),
         (Ok(_), false) => {
             let listed = describe();

@@ -26,7 +26,7 @@ struct Trashed {
     at: SystemTime,
 }
 
-/// Deletes a session: moves its journal and the files beside it to the trash.
+/// Deletes a session: moves its journal and the files next to it to the trash.
 pub fn delete(folder: &Path, id: &SessionId) -> Result<(), Fault> {
     let millis = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let trash = folder.join("trash").join(format!("{id}.{millis}"));
@@ -39,7 +39,7 @@ pub fn restore(folder: &Path, id: &SessionId) -> Result<(), Fault> {
     let newest = trashed(folder)?.into_iter().filter(|it| it.id == *id).max_by_key(|it| it.at);
     let trash = newest.ok_or(Fault::Unknown)?.folder;
     journal::move_out_of(&trash, &sessions::journal_path(folder, id))?;
-    // Its files were moved; another deletion makes a folder of its own.
+    // Its files were moved; another deletion makes a separate folder.
     let _ = fs::remove_dir(trash);
     Ok(())
 }

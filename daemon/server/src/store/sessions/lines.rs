@@ -121,7 +121,7 @@ pub struct TurnLine {
     /// Text of the user.
     pub task: String,
     pub mode: StoredMode,
-    /// Id of the follow-up that became this turn, and does not wait any more.
+    /// Id of the follow-up that became this turn, and no longer waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_up: Option<String>,
     /// Content sent with the text. Since 0.2.

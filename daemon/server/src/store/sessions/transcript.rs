@@ -21,7 +21,7 @@ use crate::shortened;
 
 /// Largest number of entries of a page.
 const PAGE: usize = 1_000;
-/// Size of a page in bytes of text. A longer entry is a page of its own.
+/// Size of a page in bytes of text. A longer entry is a separate page.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// End of a page, exclusive.

@@ -58,7 +58,7 @@ impl SwapTest {
                     }
                 }
             });
-            // Stops the thread also if the work panics: the scope waits for it.
+            // Stops the thread even if the work panics: the scope waits for it.
             let _stop = Stop(&stop);
             loop {
                 let enough = work() && swaps.load(Ordering::Relaxed) > SWAPS;

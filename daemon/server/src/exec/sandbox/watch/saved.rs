@@ -17,7 +17,7 @@ use super::super::{
 /// Files whose saved text is remembered.
 const MAX_FILES: usize = 512;
 
-/// Last saved text of each file. Has a lock of its own, so that a save never waits for a scan.
+/// Last saved text of each file. Has a separate lock, so that a save never waits for a scan.
 #[derive(Debug, Default)]
 pub(super) struct SavedTexts(Mutex<HashMap<PathBuf, Text>>);
 
