@@ -335,6 +335,16 @@ export type CompactResult = { sessionId: string,
  */
 turnId: string, };
 
+export type CompletedItem = { id: string, content: string, 
+/**
+ * Number of completed items of the plan, with this one.
+ */
+place: number, 
+/**
+ * Number of items of the plan.
+ */
+total: number, };
+
 export type Connection = { "kind": "idle" } | { "kind": "streaming" } | { "kind": "working" } | { "kind": "retrying", attempt: number, delayMs: number, 
 /**
  * Part of a sentence.
@@ -1205,7 +1215,11 @@ endedAt?: number,
 /**
  * Decision that let it run, or not; absent for a call that needs none.
  */
-decision?: CallDecision, };
+decision?: CallDecision, 
+/**
+ * Plan items that this call completed, in the order of the plan.
+ */
+completed?: Array<CompletedItem>, };
 
 export type ToolOutputParams = { sessionId: string, callId: string, };
 

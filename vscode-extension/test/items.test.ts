@@ -4,7 +4,7 @@ import { type ItemFacts, turnItems } from "../src/conversation/items";
 import { restoredTurns } from "../src/conversation/restored";
 import type { Item } from "../src/conversation/messages";
 import { Sync } from "../src/conversation/sync";
-import type { CallDecision } from "../src/protocol";
+import type { CallDecision, CompletedItem } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
 import { timeOfDay } from "../src/text/ago";
 import { call, end, message, said } from "./entries";
@@ -19,8 +19,14 @@ const items = (entries: readonly Entry[], over: Partial<ItemFacts> = {}): Item[]
   turnItems(entries, { ...facts, ...over }).map(({ make }) => make());
 const kinds = (entries: readonly Entry[]): string[] => items(entries).map(({ kind }) => kind);
 const read = (id: string, path: string, over = {}): Entry => call(id, `Read ${path}`, { name: "read_file", uri: `file:///w/${path}`, ...over });
-const edit = (id: string, path: string, detail: string, over = {}): Entry =>
-  call(id, `Edit ${path}`, { name: "edit_file", uri: `file:///w/${path}`, detail, ...over });
+const edit = (id: string, path: string, added: number, removed: number, over: Partial<Extract<Entry, { kind: "tool" }>> = {}): Entry =>
+  call(id, "", {
+    name: "edit_file",
+    title: said("Edit {file}", { file: path }, "edit_file"),
+    uri: `file:///w/${path}`,
+    ...over,
+    facts: { stats: { added, removed }, ...over.facts },
+  });
 
 describe("the items of a turn", () => {
   it("show a message that a command sent as a line, not as words of the user", () => {
@@ -64,15 +70,15 @@ describe("the items of a turn", () => {
   it("begin with a checkpoint if the turn changed files", () => {
     const turn = [
       message("1", "user", "Rename it"),
-      edit("2", "a.ts", "+1 −1", { facts: { startedAt: 1_000 } }),
-      edit("3", "a.ts", "+2 −1"),
-      edit("4", "b.ts", "+1 −0", { state: "failed" }),
-      edit("5", "c.ts", "", { state: "running" }),
+      edit("2", "a.ts", 1, 1, { facts: { startedAt: 1_000 } }),
+      edit("3", "a.ts", 2, 1),
+      edit("4", "b.ts", 1, 0, { state: "failed" }),
+      edit("5", "c.ts", 0, 0, { state: "running" }),
     ];
     expect(items(turn)[0]).toMatchObject({ kind: "checkpoint", message: "1", files: [{ path: "a.ts", uri: "file:///w/a.ts" }] });
     expect(items(turn)[0]).toHaveProperty("time", expect.stringMatching(/^\d+:\d\d/u));
     expect(kinds(turn.slice(0, 1))).toEqual(["user"]);
-    expect(kinds([message("1", "user", "Try"), edit("4", "b.ts", "+1 −0", { state: "failed" })])).not.toContain("checkpoint");
+    expect(kinds([message("1", "user", "Try"), edit("4", "b.ts", 1, 0, { state: "failed" })])).not.toContain("checkpoint");
   });
 
   it("tell the lines that were read, the number of matches and the time of the thoughts", () => {
@@ -94,7 +100,7 @@ describe("the items of a turn", () => {
   });
 
   it("have one row for a file, however often it was edited", () => {
-    const turn = [edit("1", "a.ts", "+3 −2"), edit("2", "b.ts", "+1 −0"), edit("3", "a.ts", "+10 −0")];
+    const turn = [edit("1", "a.ts", 3, 2), edit("2", "b.ts", 1, 0), edit("3", "a.ts", 10, 0)];
     expect(items(turn)).toMatchObject([
       { id: "1", kind: "edit", path: "a.ts", added: 13, removed: 2, pending: 0, running: false },
       { id: "2", kind: "edit", path: "b.ts", added: 1, removed: 0 },
@@ -105,7 +111,7 @@ describe("the items of a turn", () => {
   });
 
   it("show an edit that was refused by itself", () => {
-    expect(items([edit("1", "a.ts", "No such passage.", { state: "failed" })])).toEqual([
+    expect(items([edit("1", "a.ts", 0, 0, { state: "failed", detail: "No such passage." })])).toEqual([
       { id: "1", kind: "call", call: { title: "Edit a.ts", state: "failed", kind: "edit", path: "file:///w/a.ts" }, detail: "No such passage." },
     ]);
   });
@@ -164,7 +170,7 @@ describe("the items of a turn", () => {
     expect(note({ decision: "deny" })).toBe(`denied ${time}`);
     expect(note({ decision: "allowSession", by: "session" })).toBe(`allowed earlier for this session ${time}`);
     const facts = { decision: { decision: "allowOnce", by: "answer", at } } as const;
-    expect(items([edit("1", "Makefile", "+1 −1", { facts })])).toMatchObject([{ kind: "edit", note: `allowed once ${time}` }]);
+    expect(items([edit("1", "Makefile", 1, 1, { facts })])).toMatchObject([{ kind: "edit", note: `allowed once ${time}` }]);
     expect(note({ decision: "allowAlways", by: "rule" })).toBe(`allowed by a rule ${time}`);
   });
 
@@ -188,15 +194,12 @@ describe("the items of a turn", () => {
   });
 
   it("name each step once, when it is completed", () => {
-    const plan = (id: string, detail: string): Entry => call(id, "Update the plan", { name: "TodoWrite", detail });
-    const turn = [
-      plan("1", "[>] #1 Look <- Looking\n[ ] #2 Fix\n\n(0/2 completed)"),
-      plan("2", "[x] #1 Look\n[>] #2 Fix <- Fixing\n\n(1/2 completed)"),
-      plan("3", "[x] #1 Look\n[x] #2 Fix\n\n(2/2 completed)"),
-    ];
+    const plan = (id: string, ...completed: CompletedItem[]): Entry =>
+      call(id, "", { name: "TodoWrite", title: said("Update the plan", {}, "update_plan"), detail: "[x] Not read", facts: { completed } });
+    const turn = [plan("1"), plan("2", { id: "7", content: "Look", place: 1, total: 2 }), plan("3", { id: "8", content: "Fix", place: 2, total: 2 })];
     expect(items(turn)).toEqual([
-      { id: "2:Look", kind: "step", text: "Look", done: true, place: "1/2" },
-      { id: "3:Fix", kind: "step", text: "Fix", done: true, place: "2/2" },
+      { id: "2:7", kind: "step", text: "Look", place: "1/2" },
+      { id: "3:8", kind: "step", text: "Fix", place: "2/2" },
     ]);
   });
 
@@ -218,7 +221,7 @@ describe("the items of a turn", () => {
 
   it("count each changed file once", () => {
     const files = vi.fn(() => ({ facts: "", actions: [] }));
-    items([edit("1", "a.ts", "+1 −1"), edit("2", "a.ts", "+1 −1"), edit("3", "b.ts", "No.", { state: "failed" }), end("9", "completed")], {
+    items([edit("1", "a.ts", 1, 1), edit("2", "a.ts", 1, 1), edit("3", "b.ts", 0, 0, { state: "failed" }), end("9", "completed")], {
       footer: files,
     });
     expect(files).toHaveBeenCalledWith(expect.objectContaining({ id: "9" }), 1);
@@ -243,7 +246,7 @@ describe("the difference to what the page has", () => {
   it("is what is new, changed and gone, with the item before it", () => {
     const sync = new Sync();
     sync.reset([["t", turn(asked, read("2", "a.ts", { state: "running" }))]]);
-    sync.turn("t", turn(asked, edit("3", "b.ts", "+1 −0"), message("4", "assistant", "Done.")));
+    sync.turn("t", turn(asked, edit("3", "b.ts", 1, 0), message("4", "assistant", "Done.")));
     expect(sync.flush()).toMatchObject({
       type: "patch",
       rev: 2,

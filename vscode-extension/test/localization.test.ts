@@ -27,7 +27,6 @@ const PROGRAM_WORDS: Readonly<Record<string, RegExp>> = {
   "commands/modelPicker.ts": /^https:/u,
   "commands/modelServers.ts": /^(Google Gemini|Qwen \(Alibaba Cloud\)|Kimi \(Moonshot AI\)|LM Studio)$/u,
   "conversation/html.ts": /^default-src|^<!DOCTYPE/u,
-  "text/calls.ts": /^Update the plan$/u,
   "edits/applyEdit.ts": /^Not saved: \u0000$|^The editor did not save it\.$/u,
   "plan/rows.ts": /^(approval always|subagent running|past item)$/u,
   "review/commands.ts": /^\u0000 (zone|row|lens)$/u,

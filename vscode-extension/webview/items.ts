@@ -141,8 +141,8 @@ function drawWork({ calls, thoughts, thoughtMs, running }: Extract<Item, { kind:
   );
 }
 
-function searchWords({ title, matches }: Call): string {
-  const pattern = oneLine(title.replace(/^(?:Search|Find) /u, ""), 60);
+function searchWords({ title, subject = title, matches }: Call): string {
+  const pattern = oneLine(subject, 60);
   return matches === undefined ? t("searchedFor", pattern) : t("searchedFound", pattern, matches);
 }
 
@@ -258,7 +258,7 @@ function drawCall(call: Call, detail: string, port: ItemPort, open: boolean): HT
 }
 
 function drawSubagent({ call, calls, earlier, report }: Extract<Item, { kind: "subagent" }>, port: ItemPort, open: boolean): HTMLElement {
-  const title = call.title.replace(/^Task: /u, "");
+  const title = call.subject ?? call.title;
   const live = call.state === "running" || call.state === "queued";
   return folded(
     "subagent",

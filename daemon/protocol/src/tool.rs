@@ -60,6 +60,22 @@ pub struct ToolNotification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub decision: Option<Box<CallDecision>>,
+    /// Plan items that this call completed, in the order of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<CompletedItem>>")]
+    pub completed: Vec<CompletedItem>,
+}
+
+/// Plan item that a call completed. Its text is that of this time: the item may have left the plan since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CompletedItem {
+    pub id: String,
+    pub content: String,
+    /// Number of completed items of the plan, with this one.
+    pub place: u32,
+    /// Number of items of the plan.
+    pub total: u32,
 }
 
 /// Decision about a tool call.

@@ -21,7 +21,11 @@ fn facts(test: &TestDaemon, tool: &ToolNotification) -> String {
         format!(" {name} {lines:?}")
     });
     let stats = serde_json::to_value(tool.stats).unwrap();
-    format!("{}: {:?}{} {stats}", tool.call_id, tool.tool_kind, target.unwrap_or_default())
+    let target = target.unwrap_or_default();
+    let completed: Vec<&str> = tool.completed.iter().map(|item| item.content.as_str()).collect();
+    let completed = completed.join(", ");
+    let facts = format!("{}: {:?}{target} {stats} {completed}", tool.call_id, tool.tool_kind);
+    facts.trim_end().to_owned()
 }
 
 fn spent(notices: &[Notice]) -> TurnSpent {
@@ -50,7 +54,8 @@ async fn calls_tell_kind_target_numbers_and_times_also_after_a_restart() {
             call("c5", "write_file", json!({ "path": "b.txt", "content": "x\ny\n" })),
             call("c6", "write_file", json!({ "path": "b.txt", "content": "x\n" })),
             bash("c7", "exit 3"),
-            plan("c8", &[('x', "All")]),
+            plan("c8", &[('x', "Look"), (' ', "Tell")]),
+            plan("c9", &[('x', "Look"), ('x', "Tell")]),
             say("Done."),
         ])
         .await;
@@ -61,7 +66,7 @@ async fn calls_tell_kind_target_numbers_and_times_also_after_a_restart() {
         });
         found.unwrap()
     };
-    let calls: Vec<_> = (1..=8).map(|number| over(&format!("c{number}"))).collect();
+    let calls: Vec<_> = (1..=9).map(|number| over(&format!("c{number}"))).collect();
     let told: Vec<_> = calls.iter().map(|tool| facts(&test, tool)).collect();
     expect![[r#"
         c1: Some(Read) a.txt Some((1, 2)) {"lines":1}
@@ -71,7 +76,8 @@ async fn calls_tell_kind_target_numbers_and_times_also_after_a_restart() {
         c5: Some(Create) b.txt None {"added":2,"removed":0}
         c6: Some(Edit) b.txt None {"added":0,"removed":1}
         c7: Some(Run) {"exitCode":3}
-        c8: Some(Plan) null"#]]
+        c8: Some(Plan) null Look
+        c9: Some(Plan) null Tell"#]]
     .assert_eq(&told.join("\n"));
     for tool in &calls[..7] {
         assert!(tool.started_at.unwrap() <= tool.ended_at.unwrap(), "{tool:?}");

@@ -1,6 +1,6 @@
 //! Planning dialects: the same task in each of the seven gives the same plan, whichever is offered.
 
-use cairn_protocol::{EndReason, Notice};
+use cairn_protocol::{CompletedItem, EndReason, Notice};
 use cairn_tests::model_server::{Reply, Wire, assert_append_only};
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -103,6 +103,16 @@ fn replies(dialect: &str) -> Vec<Reply> {
     replies
 }
 
+/// Plan items that calls completed, each as its call tells it.
+fn completed(notices: &[Notice]) -> Vec<String> {
+    let calls = notices.iter().filter_map(|notice| match notice {
+        Notice::Tool(tool) => Some(&tool.completed),
+        _ => None,
+    });
+    let line = |item: &CompletedItem| format!("{} {}/{}", item.content, item.place, item.total);
+    calls.flatten().map(line).collect()
+}
+
 #[tokio::test]
 async fn every_planning_dialect_gives_the_same_plan() {
     let dialects: Vec<String> =
@@ -146,6 +156,11 @@ async fn every_planning_dialect_gives_the_same_plan() {
                 [x] Add type hints / Adding type hints; [x] Add docstrings / Adding docstrings; [>] Verify with mypy / Verifying with mypy
                 [x] Add type hints / Adding type hints; [x] Add docstrings / Adding docstrings; [x] Verify with mypy / Verifying with mypy"#]]
             .assert_eq(&rounds.join("\n"));
+            expect![[r#"
+                Add type hints 1/3
+                Add docstrings 2/3
+                Verify with mypy 3/3"#]]
+            .assert_eq(&completed(&test.editor.notices()).join("\n"));
             let requests = test.finish().await;
             assert_append_only(&requests);
             // What the model reads of its plan is the same too.

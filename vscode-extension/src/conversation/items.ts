@@ -4,7 +4,7 @@ import type { Hunk, ToolKind, ToolState } from "../protocol";
 import type { Entry } from "../stores/transcript";
 import { timeOfDay } from "../text/ago";
 import { decisionWords } from "../text/approval";
-import { commandOf, fileOf, updatesPlan } from "../text/calls";
+import { commandOf, fileOf, subjectOf, updatesPlan } from "../text/calls";
 import { oneLine } from "../text/display";
 import { textOf } from "../text/messages";
 import { wordsOfOwn } from "../text/ownMessages";
@@ -58,7 +58,6 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
   const drafts: Draft[] = [];
   const below = callsBelow(entries);
   const edits = editsByFile(entries);
-  const steps = new StepChanges();
   const isOver = entries.some(({ kind }) => kind === "end");
   let work: (Message | Tool)[] = [];
   const closeWork = (): void => {
@@ -91,7 +90,7 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
         if (draft === "work") {
           work.push(entry);
         } else if (draft === "plan") {
-          steps.take(entry).forEach(put);
+          stepDrafts(entry).forEach(put);
         } else if (draft !== undefined) {
           put(draft);
         }
@@ -123,7 +122,7 @@ function toolDraft(
   if (file !== undefined) {
     return file[0] === entry ? editDraft(file, facts) : undefined;
   }
-  if (updatesPlan(entry)) {
+  if (updatesPlan(entry) || entry.facts.completed !== undefined) {
     return "plan";
   }
   if (kind === "run" || entry.command !== undefined) {
@@ -310,26 +309,12 @@ function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): D
   return { id, version: JSON.stringify([footer, copies]), make: () => ({ id, kind: "end", reason, summary, ...footer, copies }) };
 }
 
-/** Steps that calls of the planning list complete, each named once. */
-class StepChanges {
-  #done = new Set<string>();
-
-  take({ id, detail, state }: Tool): Draft[] {
-    if (state !== "done") {
-      return [];
-    }
-    const lines = detail.split("\n");
-    const steps = lines.flatMap((line) => /^\[(.)\] (?:#\d+ )?(.*?)(?: <- .*)?$/u.exec(line)?.slice(1, 3) ?? []);
-    const texts = steps.filter((_, index) => index % 2 === 1);
-    const done = new Set(texts.filter((_, index) => steps[index * 2] === "x"));
-    const news = [...done].filter((text) => !this.#done.has(text));
-    this.#done = done;
-    return news.map((text): Draft => {
-      const own = `${id}:${text}`;
-      const place = `${[...done].indexOf(text) + 1}/${texts.length}`;
-      return { id: own, version: place, make: () => ({ id: own, kind: "step", text, done: true, place }) };
-    });
-  }
+/** Rows of the plan items that a call completed. */
+function stepDrafts({ id, facts: { completed = [] } }: Tool): Draft[] {
+  return completed.map(({ id: item, content: text, place, total }): Draft => {
+    const own = `${id}:${item}`;
+    return { id: own, version: "", make: () => ({ id: own, kind: "step", text, place: `${place}/${total}` }) };
+  });
 }
 
 /** Calls of subagents, by the call that started each, if that is here. */
@@ -385,9 +370,11 @@ function callOf(entry: Tool): Call {
   const { decision } = facts;
   const [kind, range, matches] = [kindOf(entry), facts.target?.range, facts.stats?.matches];
   const lines = range === undefined || range.end.line === range.start.line ? undefined : ([range.start.line + 1, range.end.line] as const);
+  const subject = subjectOf(title);
   return {
     title: oneLine(textOf(title), 200),
     state,
+    ...(subject !== "" && { subject: oneLine(subject, 200) }),
     ...(kind && { kind }),
     ...(uri === undefined ? {} : { path: lines === undefined ? uri : `${uri}#L${lines[0]}-L${lines[1]}` }),
     ...(lines && { lines: lines[0] === lines[1] ? `${lines[0]}` : `${lines[0]}–${lines[1]}` }),
@@ -401,12 +388,8 @@ function elapsed(from: number | undefined, to: number | undefined): number {
   return from === undefined || to === undefined ? 0 : Math.max(0, to - from);
 }
 
-function countsOf({ detail, facts: { stats } }: Tool): { added: number; removed: number } {
-  if (stats !== undefined) {
-    return { added: stats.added ?? 0, removed: stats.removed ?? 0 };
-  }
-  const [, added = "0", removed = "0"] = /\+(\d+) [−-](\d+)/u.exec(detail) ?? [];
-  return { added: Number(added), removed: Number(removed) };
+function countsOf({ facts: { stats } }: Tool): { added: number; removed: number } {
+  return { added: stats?.added ?? 0, removed: stats?.removed ?? 0 };
 }
 
 function isLive(state: ToolState): boolean {

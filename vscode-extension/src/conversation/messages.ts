@@ -17,6 +17,8 @@ export const MAX_ATTACHMENT = 8_000_000;
 /** A call in one line. */
 export interface Call {
   readonly title: string;
+  /** What the title names: the pattern of a search, or the task of a subagent. */
+  readonly subject?: string;
   readonly state: ToolState;
   readonly kind?: ToolKind;
   /** Target that is opened by a click on it: a file of the workspace, and lines of it. */
@@ -87,7 +89,7 @@ export type Item = Shown &
         readonly elapsedMs: number | undefined;
       }
     | { readonly kind: "subagent"; readonly call: Call; readonly calls: readonly Call[]; readonly earlier: number; readonly report: string }
-    | { readonly kind: "step"; readonly text: string; readonly done: boolean; readonly place: string }
+    | { readonly kind: "step"; readonly text: string; readonly place: string }
     | { readonly kind: "notice"; readonly text: string; readonly reminder: boolean }
     /** State of the files before the turn; `message` is the id of its first entry. */
     | {

@@ -17,7 +17,7 @@ import type { Approval } from "../text/approval";
 import { Emitter } from "./emitter";
 
 /** Facts about a call that later versions of the daemon tell. */
-export type CallFacts = Pick<ToolNotification, "toolKind" | "target" | "stats" | "startedAt" | "endedAt" | "decision">;
+export type CallFacts = Pick<ToolNotification, "toolKind" | "target" | "stats" | "startedAt" | "endedAt" | "decision" | "completed">;
 
 export type CallPlace = Pick<ParentCall, "sessionId" | "callId">;
 
@@ -394,7 +394,7 @@ export class TranscriptStore {
   }
 }
 
-function factsOf({ toolKind, target, stats, startedAt, endedAt, decision }: ToolNotification): CallFacts {
+function factsOf({ toolKind, target, stats, startedAt, endedAt, decision, completed }: ToolNotification): CallFacts {
   return {
     ...(toolKind && { toolKind }),
     ...(target && { target }),
@@ -402,6 +402,7 @@ function factsOf({ toolKind, target, stats, startedAt, endedAt, decision }: Tool
     ...(startedAt !== undefined && { startedAt }),
     ...(endedAt !== undefined && { endedAt }),
     ...(decision && { decision }),
+    ...(completed && { completed }),
   };
 }
 

@@ -12,9 +12,8 @@ export function commandOf({ name, title }: Titled & { readonly name: string }): 
   if (title.code === "run") {
     return argOf(title, "command");
   }
-  // Calls of earlier versions have only an English title.
   const text = textOf(title);
-  return text === name ? undefined : text.replace(/^Run /u, "");
+  return text === name ? undefined : text;
 }
 
 /** File that a call changes, as the model named it; both names for a move. */
@@ -22,11 +21,15 @@ export function fileOf({ title }: Titled): string {
   if (title.code === "move_file") {
     return l10n.t("{from} to {to}", { from: argOf(title, "from"), to: argOf(title, "to") });
   }
-  // Calls of earlier versions have only an English title.
-  return argOf(title, "file") || textOf(title).replace(/^(?:Edit|Write|Delete|Move) /u, "");
+  return argOf(title, "file") || textOf(title);
+}
+
+/** What the title of a call names: the pattern of a search, or the task of a subagent; empty for other calls. */
+export function subjectOf(title: UiMessage): string {
+  return argOf(title, "pattern") || (title.code === "subagent" ? argOf(title, "title") : "");
 }
 
 /** True for a call that replaced the plan. */
 export function updatesPlan({ title }: Titled): boolean {
-  return title.code === "update_plan" || textOf(title) === "Update the plan";
+  return title.code === "update_plan";
 }

@@ -16,9 +16,9 @@ use cairn_core::{
     turn::{End, Input, Session},
 };
 use cairn_protocol::{
-    FollowUp, MessageNotification, MessageRole, PlanNotification, ReadOnly, RequestProblem,
-    ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry, TurnNotification,
-    TurnPhase,
+    CompletedItem, FollowUp, MessageNotification, MessageRole, PlanNotification, ReadOnly,
+    RequestProblem, ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry,
+    TurnNotification, TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -61,6 +61,8 @@ pub(super) struct SessionEntry {
     pub(super) plan: Option<PlanNotification>,
     /// True if the work under the plan changed since the last notification.
     pub(super) plan_stale: bool,
+    /// Items that the call in progress completed.
+    pub(super) completed_items: Vec<CompletedItem>,
     pub(super) work: PlanWork,
     pub(super) tools: Vec<ToolNotification>,
     pub(super) queue: Queue,
@@ -129,6 +131,7 @@ impl SessionEntry {
             turns: 0,
             plan: None,
             plan_stale: false,
+            completed_items: Vec::new(),
             work: PlanWork::default(),
             tools: Vec::new(),
             queue: Queue::default(),

@@ -9,14 +9,35 @@ use cairn_core::{
     turn,
 };
 use cairn_protocol::{
-    EarlierPlan, EndReason, Notice, Panel, PlanHistoryParams, PlanHistoryResult, PlanNotification,
-    RequestProblem,
+    CompletedItem, EarlierPlan, EndReason, ItemStatus, Notice, Panel, PlanHistoryParams,
+    PlanHistoryResult, PlanItem, PlanNotification, RequestProblem,
 };
 
 use super::Sessions;
 use crate::{event::RequestError, ports::ToolUpdate, store::sessions::Line, workspace::path_of};
 
 const HISTORY_KEPT: usize = 50;
+
+/// Items of the plan that are completed and were not before.
+fn completed_since(
+    before: Option<&PlanNotification>,
+    now: &PlanNotification,
+) -> Vec<CompletedItem> {
+    let is_completed = |item: &&PlanItem| item.status == ItemStatus::Completed;
+    let was_completed = |id: &str| {
+        before.is_some_and(|plan| plan.items.iter().filter(is_completed).any(|item| item.id == id))
+    };
+    let completed = now.items.iter().filter(is_completed).zip(1..);
+    completed
+        .filter(|(item, _)| !was_completed(&item.id))
+        .map(|(item, place)| CompletedItem {
+            id: item.id.clone(),
+            content: item.content.clone(),
+            place,
+            total: now.total,
+        })
+        .collect()
+}
 
 impl Sessions {
     /// Marks the work under an item as changed, so that the next batch publishes the plan.
@@ -73,6 +94,9 @@ impl Sessions {
             dropped,
         };
         let before = session.plan.replace(note.clone());
+        if session.is_turn(turn_id) {
+            session.completed_items.extend(completed_since(before.as_ref(), &note));
+        }
         if session.is_turn(turn_id) && session.machine.keeps_a_list() {
             self.hooks_of_plan(before.as_ref(), &note);
         }

@@ -8,12 +8,13 @@ use cairn_core::{
     ids::{SessionId, TurnId},
 };
 use cairn_protocol::{
-    ApprovalDecision, Attachment, AttachmentKind, CallDecision, DecidedBy, EarlierPlan, EndReason,
-    ExportFormat, ItemStatus, LinkedCommand, LinkedFile, ListSessionsResult, MessageNotification,
-    MessageRole, Panel, ParentCall, PlanItem, PlanNotification, Position, Range, ReadOnly,
-    ReadOnlyProblem, ReviewMode, SessionState, SessionSummary, SubagentNotification, SubagentPhase,
-    ToolKind, ToolLabel, ToolNotification, ToolState, ToolStats, ToolTarget, TranscriptEntry,
-    TurnNotice, TurnNotification, TurnPhase, TurnProblem, TurnSpent, UiMessage, Usage,
+    ApprovalDecision, Attachment, AttachmentKind, CallDecision, CompletedItem, DecidedBy,
+    EarlierPlan, EndReason, ExportFormat, ItemStatus, LinkedCommand, LinkedFile,
+    ListSessionsResult, MessageNotification, MessageRole, Panel, ParentCall, PlanItem,
+    PlanNotification, Position, Range, ReadOnly, ReadOnlyProblem, ReviewMode, SessionState,
+    SessionSummary, SubagentNotification, SubagentPhase, ToolKind, ToolLabel, ToolNotification,
+    ToolState, ToolStats, ToolTarget, TranscriptEntry, TurnNotice, TurnNotification, TurnPhase,
+    TurnProblem, TurnSpent, UiMessage, Usage,
 };
 
 use serde_json::{Value, json};
@@ -24,9 +25,10 @@ use crate::store::{
     sessions::{
         Digest, EndedLine, EndedPlan, Page, PageEntry, PageMessage, ReadOnlyCause, Speaker,
         StoredAnswer, StoredAttachment, StoredAttachmentKind, StoredCall, StoredCallDecision,
-        StoredCallState, StoredCommand, StoredDecider, StoredEnd, StoredFileLink, StoredItem,
-        StoredKind, StoredMode, StoredPanel, StoredParent, StoredPhase, StoredPlan, StoredSpent,
-        StoredStats, StoredStatus, StoredSubagent, StoredTarget, StoredUsage,
+        StoredCallState, StoredCommand, StoredCompletedItem, StoredDecider, StoredEnd,
+        StoredFileLink, StoredItem, StoredKind, StoredMode, StoredPanel, StoredParent, StoredPhase,
+        StoredPlan, StoredSpent, StoredStats, StoredStatus, StoredSubagent, StoredTarget,
+        StoredUsage,
     },
 };
 
@@ -124,7 +126,8 @@ both_ways!(LinkedCommand = StoredCommand titled title label;
 both_ways!(ToolNotification = StoredCall titled title label;
     rev, name, plan_item, detail, uri, started_at, ended_at;
     session_id: one, turn_id: one, call_id: one, state: one,
-    parent: some, tool_kind: some, target: some, stats: some, decision: boxed);
+    parent: some, tool_kind: some, target: some, stats: some, decision: boxed, completed: all);
+both_ways!(CompletedItem = StoredCompletedItem; id, content, place, total;);
 both_ways!(CallDecision = StoredCallDecision; words, at; decision: one, by: one);
 both_ways!(
     ApprovalDecision = StoredAnswer { AllowOnce, AllowSession, AllowAlways, AllowPattern, Deny }

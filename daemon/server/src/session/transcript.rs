@@ -7,7 +7,7 @@ use cairn_core::{
     ids::{CallId, SessionId, TurnId},
 };
 use cairn_protocol::{
-    ContextUse, Notice, OutputNotification, Position, Range, ToolLabel, ToolNotification,
+    ContextUse, Notice, OutputNotification, Position, Range, ToolKind, ToolLabel, ToolNotification,
     ToolOutputParams, ToolOutputResult, ToolState, ToolTarget, TurnNotification, TurnPhase,
     TurnSpent, Usage, UsageNotification,
 };
@@ -104,6 +104,7 @@ impl Sessions {
                     started_at: None,
                     ended_at: None,
                     decision: None,
+                    completed: Vec::new(),
                 });
                 session.tools.len() - 1
             }
@@ -113,6 +114,7 @@ impl Sessions {
         // A server may use the same id in a repeated answer.
         tool.state = ToolState::Queued;
         (tool.started_at, tool.ended_at, tool.decision) = (None, None, None);
+        tool.completed.clear();
         tool.tool_kind = kind;
         if plan_item.is_some() {
             tool.plan_item = plan_item;
@@ -159,6 +161,10 @@ impl Sessions {
         tool.stats = update.stats.or(tool.stats);
         if update.decision.is_some() {
             tool.decision.clone_from(&update.decision);
+        }
+        // The plan is published before the end of the call that changed it.
+        if tool.state.is_over() && tool.tool_kind == Some(ToolKind::Plan) {
+            tool.completed = std::mem::take(&mut session.completed_items);
         }
         let note = tool.clone();
         if let Some(item) = note.plan_item.clone() {

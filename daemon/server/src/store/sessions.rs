@@ -22,7 +22,7 @@ pub use self::{
     attached::attached,
     calls::{
         StoredAnswer, StoredCall, StoredCallDecision, StoredCallState, StoredCommand,
-        StoredDecider, StoredKind, StoredParent, StoredStats, StoredTarget,
+        StoredCompletedItem, StoredDecider, StoredKind, StoredParent, StoredStats, StoredTarget,
     },
     digest::DigestReader,
     lines::{

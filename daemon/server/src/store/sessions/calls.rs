@@ -70,6 +70,20 @@ pub struct StoredCall {
     /// Absent if the call needed no decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Box<StoredCallDecision>>,
+    /// Plan items that the call completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<StoredCompletedItem>,
+}
+
+/// Plan item that a call completed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredCompletedItem {
+    pub id: String,
+    pub content: String,
+    /// Number of completed items, with this one.
+    pub place: u32,
+    pub total: u32,
 }
 
 /// Decision that let a call run, or not.

@@ -66,6 +66,10 @@ fn parent(plan_item: Option<&str>) -> StoredParent {
     }
 }
 
+fn completed_item() -> StoredCompletedItem {
+    StoredCompletedItem { id: "1".into(), content: "Look".into(), place: 1, total: 2 }
+}
+
 fn call(with_all: bool) -> StoredCall {
     let some = |text: &str| with_all.then(|| text.to_owned());
     StoredCall {
@@ -100,6 +104,7 @@ fn call(with_all: bool) -> StoredCall {
                 at: 1_790_000_000_100,
             })
         }),
+        completed: with_all.then(completed_item).into_iter().collect(),
     }
 }
 
