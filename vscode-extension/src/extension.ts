@@ -12,7 +12,7 @@ import { chooseMode } from "./commands/modes";
 import { ModelSetup } from "./commands/modelSetup";
 import { QueueCommands } from "./commands/queue";
 import { manageRules } from "./commands/rules";
-import { SessionCommands, type SessionView } from "./commands/sessions";
+import { SessionCommands } from "./commands/sessions";
 import { TaskRequests } from "./commands/taskRequests";
 import { TaskCommands } from "./commands/tasks";
 import { ConversationDocument } from "./conversation/document";
@@ -48,28 +48,21 @@ import { Notices } from "./status/notices";
 import { EditsItem } from "./status/editsItem";
 import { sessionContext } from "./status/sessionContext";
 import { StatusBar } from "./status/statusBar";
-import { ApprovalStore } from "./stores/approval";
+import { Asking } from "./stores/approval";
 import { Batcher } from "./stores/batcher";
-import { SubagentStore } from "./stores/subagents";
 import { DraftStore } from "./stores/drafts";
-import { ModeStore } from "./stores/mode";
-import { PlanStore } from "./stores/plan";
-import { ProcessStore } from "./stores/processes";
-import { QuestionStore } from "./stores/questions";
-import { QueueStore } from "./stores/queue";
+import { keepModes, readModes } from "./stores/mode";
 import { Reading } from "./stores/reading";
-import { ReviewStore } from "./stores/review";
-import { SessionStore } from "./stores/session";
-import { StatusStore } from "./stores/status";
-import { TranscriptStore } from "./stores/transcript";
+import { emptyState } from "./stores/state";
+import { Store } from "./stores/store";
 import { approvalOf } from "./text/approval";
-import { cutOf, readPage } from "./commands/pages";
+import { readPage } from "./commands/pages";
 import { reportState, stateOf, testPort } from "./testState";
 import { watchSurface } from "./testSurface";
 
 let agent: Agent | undefined;
 
-/** Connects the daemon, the stores that it fills, and the views of the stores. */
+/** Starts the daemon, and the views of the state that it reports. */
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   // Without a test nothing is watched, and no connection opens.
   const port = testPort(process.env["CAIRN_E2E"]);
@@ -77,195 +70,52 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const log = vscode.window.createOutputChannel("Cairn", { log: true });
   const daemon = new Agent(context, log);
   agent = daemon;
-
-  const plans = new PlanStore();
-  const reviews = new ReviewStore((uri) => vscode.Uri.parse(uri).toString());
-  const sessions = new SessionStore();
-  const approvals = new ApprovalStore();
-  const transcript = new TranscriptStore();
-  const reading = new Reading(transcript, (sessionId, end) => readPage(daemon, sessionId, end), reasonOf);
-  const status = new StatusStore();
-  const subagents = new SubagentStore();
-  const processes = new ProcessStore();
-  const modes = new ModeStore(
-    context.workspaceState,
-    () =>
-      // From the user alone: it is a setting of the scope `application`.
-      vscode.workspace.getConfiguration("cairn").inspect<ReviewMode>("review.mode")?.globalValue ?? "review",
-  );
-  const queue = new QueueStore();
-  const questions = new QuestionStore();
-  const drafts = new DraftStore(context.workspaceState);
-  const setup = new ModelSetup(status);
-  const demo = new Demo(daemon, context);
-  const stores = { plans, reviews, sessions, approvals, status, modes, queue, questions };
-
-  const credentials = new Credentials(daemon, context.secrets);
-  const models = new ModelPicker(daemon, credentials, new ModelCheck(daemon));
-  const baselines = new Baselines(daemon, reviews);
+  const modes = readModes(context.workspaceState, modeSetting());
+  const store = new Store(emptyState(modes, (uri) => vscode.Uri.parse(uri).toString()));
+  const asking = new Asking(store);
   const edits = new EditPort();
-  const current = new CurrentEdit(reviews);
-  const history = new PlanHistory(daemon, plans, sessions, log);
-  const tasks = new TaskRequests(daemon, sessions, modes, transcript);
-  const content = context.storageUri && new ContentFolder(vscode.Uri.joinPath(context.storageUri, "drafts"));
-  const conversation = new ConversationView(
-    { ...stores, transcript, reading, tasks, servers: models.servers, memory: new ComposerMemory(context.workspaceState, content) },
-    setup,
-    vscode.Uri.joinPath(context.extensionUri, "dist", "webview"),
-    context.workspaceState,
-    log,
-  );
-  const sessionView: SessionView = {
-    show: async (session) => {
-      transcript.open(session.transcript, cutOf([session]));
-      // Calls that are not over are not part of the transcript yet.
-      session.tools.forEach((tool) => transcript.tool(tool));
-      sessions.open(session);
-      queue.open(session);
-      session.subagents.forEach((subagent) => subagents.update(subagent));
-      processes.open(session);
-      plans.restore(session.plan);
-      await history.refresh();
-    },
-    clear: (sessionId) => {
-      if (sessions.current === sessionId) {
-        transcript.open([]);
-        plans.restore(undefined);
-      }
-      sessions.remove(sessionId);
-    },
-  };
+  const credentials = new Credentials(daemon, context.secrets);
+  const demo = new Demo(daemon, context);
+  const history = new PlanHistory(daemon, store, log);
+  const models = new ModelPicker(daemon, credentials, new ModelCheck(daemon));
+  const reviews = reviewParts(context, daemon, store, edits);
+  const { conversation, parts } = taskParts(context, daemon, { store, asking, history, models, log });
   context.subscriptions.push(
     log,
     daemon,
-    approvals,
+    asking,
     credentials,
-    baselines,
-    new PlanTree({ ...stores, subagents, processes }),
-    history,
-    new PlanCommands(plans, reviews),
-    new ProcessCommands(daemon, processes, sessions),
-    new EditsTree(reviews, plans, context.workspaceState),
-    new HunkDecorations(reviews, context.extensionUri),
-    new ReadingPlace(edits),
-    new RemovedZones(reviews),
-    new HunkLenses(reviews),
-    new FileBadges(reviews),
-    new FileWatcher(daemon, reviews),
-    new ConversationDocument(transcript),
-    new CommandOutputs(reading),
-    new ApprovalPrompt(approvals, transcript, conversation),
-    questionNotice(questions, conversation),
-    current,
-    new ReviewCommands(daemon, reviews, baselines, current),
-    new ReviewKeys(reviews, edits, current),
-    new CheckpointCommands(daemon),
-    setup,
     demo,
-    conversation,
-    new TaskCommands(tasks, sessions, modes, drafts, setup, conversation),
-    new EntryPoints(conversation),
-    new QueueCommands(tasks, sessions),
-    new SessionCommands(daemon, sessions, sessionView),
-    new StatusBar(stores),
-    new EditsItem(reviews),
-    new Notices(status, sessions, modes, reviews, conversation),
-    reviewContext(reviews),
-    sessionContext(stores),
-    ...(port === undefined ? [] : [reportState(port, { ...stateOf(stores), ...surface })]),
+    history,
+    ...reviews,
+    ...parts,
+    keepModes(store, context.workspaceState),
+    ...(port === undefined ? [] : [reportState(port, { ...stateOf(store), ...surface })]),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("cairn.review.mode")) {
-        modes.settingChanged();
+        store.apply({ kind: "setting", mode: modeSetting() });
       }
     }),
-    vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new HunkActions(reviews), {
-      providedCodeActionKinds: HunkActions.kinds,
-    }),
-    vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new ProblemActions(), { providedCodeActionKinds: ProblemActions.kinds }),
-    vscode.commands.registerCommand("cairn.chooseModel", (address?: unknown) => models.choose(address)),
-    vscode.commands.registerCommand("cairn.chooseMode", () => chooseMode(modes, sessions)),
-    vscode.commands.registerCommand("cairn.cancelSubagent", (row?: Row) => cancelSubagent(daemon, row)),
-    vscode.commands.registerCommand("cairn.compact", () => compactConversation(daemon, sessions)),
-    vscode.commands.registerCommand("cairn.manageRules", () => manageRules(daemon)),
-    vscode.commands.registerCommand("cairn.menu", () => showMenu(stores)),
-    vscode.commands.registerCommand("cairn.showLog", () => log.show(true)),
-    vscode.commands.registerCommand("cairn.restart", () => daemon.restart()),
+    ...simpleCommands(daemon, store, models, log),
   );
-
   void conversation.introduce(context.globalState);
-
-  daemon.onNotification(notifications.turn, (turn) => {
-    approvals.turn(turn);
-    questions.turn(turn);
-    transcript.turn(turn);
-    sessions.update(turn);
-    if (turn.phase.kind === "started" && turn.sessionId === sessions.current) {
-      void conversation.taskBegan();
-    }
-  });
-  daemon.onNotification(notifications.plan, (plan) => {
-    // Another session may run besides the session in view. Its plan comes with it when it is opened.
-    if (plan.sessionId === sessions.current) {
-      plans.update(plan);
-    }
-  });
-  daemon.onNotification(notifications.subagent, (subagent) => subagents.update(subagent));
-  daemon.onNotification(notifications.message, (message) => transcript.message(message));
-  daemon.onNotification(notifications.tool, (tool) => {
-    approvals.tool(tool);
-    questions.tool(tool);
-    transcript.tool(tool);
-    sessions.updateTool(tool);
-  });
-  daemon.onNotification(notifications.output, (piece) => transcript.output(piece));
-  const reviewBatcher = new Batcher<ReviewNotification>((news) => reviews.update(...news));
-  daemon.onNotification(notifications.review, (review) => reviewBatcher.add(review));
-  daemon.onNotification(notifications.queue, (next) => queue.update(next));
-  daemon.onNotification(notifications.processes, (next) => processes.update(next));
-  daemon.onNotification(notifications.usage, (usage) => sessions.updateUsage(usage));
-  daemon.onNotification(notifications.status, (next) => status.update(next));
-
-  daemon.onRequest(editorRequests.applyEdit, (params) => edits.apply(params));
-  daemon.onRequest(editorRequests.save, (params) => edits.save(params));
-  daemon.onRequest(editorRequests.ask, (params) => questions.ask(params));
-  daemon.onRequest(editorRequests.approve, (params, token) => {
-    token.onCancellationRequested(() => approvals.withdraw(params.approvalId));
-    return approvals.ask(approvalOf(params));
-  });
-
+  const reviewNews = listen(daemon, store, conversation);
+  answerRequests(daemon, asking, edits);
   context.subscriptions.push(
     daemon.onDidChangeLink((link) => {
-      status.setLink(link);
+      store.apply({ kind: "link", link });
       if (link.kind === "running") {
         void connected();
-      } else {
-        approvals.clear();
-        questions.clear();
-        sessions.disconnect();
-        processes.disconnect();
       }
     }),
   );
 
-  /** Replaces the state of all stores with that of the daemon, which may be a new one. */
   async function connected(): Promise<void> {
     try {
       await credentials.sendAll();
-      status.reconnect();
       const state = await daemon.request(requests.state, {});
-      const open = state.sessions;
-      transcript.reconnect(
-        open.flatMap((session) => session.transcript),
-        cutOf(open),
-      );
-      status.restore(state.status);
-      reviewBatcher.flush();
-      reviews.restore(state.reviews);
-      sessions.restore(open);
-      queue.restore(open);
-      processes.restore(open);
-      subagents.restore(open.flatMap((session) => session.subagents));
-      plans.restore(open.find(({ sessionId }) => sessionId === sessions.current)?.plan);
+      reviewNews.flush();
+      store.apply({ kind: "connected", state });
       await history.refresh();
       await demo.resume();
     } catch (error) {
@@ -278,4 +128,124 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
 export async function deactivate(): Promise<void> {
   await agent?.stop();
+}
+
+/** From the user alone: it is a setting of the scope `application`. */
+function modeSetting(): ReviewMode {
+  return vscode.workspace.getConfiguration("cairn").inspect<ReviewMode>("review.mode")?.globalValue ?? "review";
+}
+
+/** Views of the proposed edits, and the commands that decide them. */
+function reviewParts(context: vscode.ExtensionContext, daemon: Agent, store: Store, edits: EditPort): vscode.Disposable[] {
+  const baselines = new Baselines(daemon, store);
+  const current = new CurrentEdit(store);
+  return [
+    baselines,
+    current,
+    new EditsTree(store, context.workspaceState),
+    new HunkDecorations(store, context.extensionUri),
+    new ReadingPlace(edits),
+    new RemovedZones(store),
+    new HunkLenses(store),
+    new FileBadges(store),
+    new FileWatcher(daemon, store),
+    new ReviewCommands(daemon, store, baselines, current),
+    new ReviewKeys(store, edits, current),
+    new CheckpointCommands(daemon),
+    new EditsItem(store),
+    reviewContext(store),
+    vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new HunkActions(store), { providedCodeActionKinds: HunkActions.kinds }),
+    vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new ProblemActions(), { providedCodeActionKinds: ProblemActions.kinds }),
+  ];
+}
+
+interface Around {
+  readonly store: Store;
+  readonly asking: Asking;
+  readonly history: PlanHistory;
+  readonly models: ModelPicker;
+  readonly log: vscode.LogOutputChannel;
+}
+
+/** Views of tasks, plans and sessions, and their commands. */
+function taskParts(
+  context: vscode.ExtensionContext,
+  daemon: Agent,
+  { store, asking, history, models, log }: Around,
+): { readonly conversation: ConversationView; readonly parts: vscode.Disposable[] } {
+  const { workspaceState, storageUri, extensionUri } = context;
+  const reading = new Reading(store, (sessionId, end) => readPage(daemon, sessionId, end), reasonOf);
+  const setup = new ModelSetup(store);
+  const tasks = new TaskRequests(daemon, store);
+  const memory = new ComposerMemory(workspaceState, storageUri && new ContentFolder(vscode.Uri.joinPath(storageUri, "drafts")));
+  const page = vscode.Uri.joinPath(extensionUri, "dist", "webview");
+  const parts = { store, asking, reading, tasks, servers: models.servers, memory };
+  const conversation = new ConversationView(parts, setup, page, workspaceState, log);
+  return {
+    conversation,
+    parts: [
+      setup,
+      conversation,
+      new PlanTree(store),
+      new PlanCommands(store),
+      new ProcessCommands(daemon, store),
+      new ConversationDocument(store),
+      new CommandOutputs(reading),
+      new ApprovalPrompt(store, asking, conversation),
+      questionNotice(store, conversation),
+      new TaskCommands(tasks, store, new DraftStore(workspaceState), setup, conversation),
+      new EntryPoints(conversation),
+      new QueueCommands(tasks, store),
+      new SessionCommands(daemon, store, () => history.refresh()),
+      new StatusBar(store),
+      new Notices(store, conversation),
+      sessionContext(store),
+    ],
+  };
+}
+
+function simpleCommands(daemon: Agent, store: Store, models: ModelPicker, log: vscode.LogOutputChannel): vscode.Disposable[] {
+  const { registerCommand } = vscode.commands;
+  return [
+    registerCommand("cairn.chooseModel", (address?: unknown) => models.choose(address)),
+    registerCommand("cairn.chooseMode", () => chooseMode(store)),
+    registerCommand("cairn.cancelSubagent", (row?: Row) => cancelSubagent(daemon, row)),
+    registerCommand("cairn.compact", () => compactConversation(daemon, store.state.sessions.current)),
+    registerCommand("cairn.manageRules", () => manageRules(daemon)),
+    registerCommand("cairn.menu", () => showMenu(store.state)),
+    registerCommand("cairn.showLog", () => log.show(true)),
+    registerCommand("cairn.restart", () => daemon.restart()),
+  ];
+}
+
+/** Applies each notification of the daemon to the state. Returns the batcher of those about reviews. */
+function listen(daemon: Agent, store: Store, conversation: ConversationView): Batcher<ReviewNotification> {
+  daemon.onNotification(notifications.turn, (turn) => {
+    store.apply({ kind: "turn", turn });
+    if (turn.phase.kind === "started" && turn.sessionId === store.state.sessions.current) {
+      void conversation.taskBegan();
+    }
+  });
+  daemon.onNotification(notifications.plan, (plan) => store.apply({ kind: "plan", plan }));
+  daemon.onNotification(notifications.message, (message) => store.apply({ kind: "message", message }));
+  daemon.onNotification(notifications.tool, (tool) => store.apply({ kind: "tool", tool }));
+  daemon.onNotification(notifications.output, (output) => store.apply({ kind: "output", output }));
+  daemon.onNotification(notifications.queue, (queue) => store.apply({ kind: "queue", queue }));
+  daemon.onNotification(notifications.processes, (processes) => store.apply({ kind: "processes", processes }));
+  daemon.onNotification(notifications.subagent, (subagent) => store.apply({ kind: "subagent", subagent }));
+  daemon.onNotification(notifications.usage, (usage) => store.apply({ kind: "usage", usage }));
+  daemon.onNotification(notifications.status, (status) => store.apply({ kind: "status", status }));
+  const batcher = new Batcher<ReviewNotification>((reviews) => store.apply({ kind: "reviews", reviews }));
+  daemon.onNotification(notifications.review, (review) => batcher.add(review));
+  return batcher;
+}
+
+function answerRequests(daemon: Agent, asking: Asking, edits: EditPort): void {
+  daemon.onRequest(editorRequests.applyEdit, (params) => edits.apply(params));
+  daemon.onRequest(editorRequests.save, (params) => edits.save(params));
+  daemon.onRequest(editorRequests.ask, (params) => asking.ask(params));
+  daemon.onRequest(editorRequests.approve, (params, token) => {
+    token.onCancellationRequested(() => asking.withdraw(params.approvalId));
+    return asking.approve(approvalOf(params));
+  });
 }

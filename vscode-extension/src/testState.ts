@@ -1,7 +1,8 @@
 import { type ClientRequest, request } from "node:http";
 
-import type { StateSources } from "./conversation/state";
 import type { Disposable } from "./stores/emitter";
+import type { State } from "./stores/state";
+import type { Store } from "./stores/store";
 
 type Event = (listener: () => void) => Disposable;
 
@@ -11,28 +12,21 @@ export interface StatePart {
   readonly read: () => unknown;
 }
 
-/** The state that the stores hold. */
-export function stateOf({
-  status,
-  sessions,
-  plans,
-  reviews,
-  approvals,
-  questions,
-  queue,
-}: Omit<StateSources, "reading" | "servers">): Record<string, StatePart> {
+/** The parts of the extension's state that tests wait for. */
+export function stateOf(store: Store): Record<string, StatePart> {
+  const part = (parts: Parameters<Store["on"]>[0], read: (state: State) => unknown): StatePart => ({
+    changes: [(listener) => store.on(parts, listener)],
+    read: () => read(store.state),
+  });
   return {
-    link: { changes: [status.onDidChange], read: () => status.link.kind },
-    model: { changes: [status.onDidChange], read: () => status.status?.model },
-    turn: { changes: [sessions.onDidChange], read: () => sessions.turn },
-    plan: { changes: [plans.onDidChange], read: () => plans.plan },
-    edits: { changes: [reviews.onDidChange], read: () => reviews.files },
-    approvals: {
-      changes: [approvals.onDidAdd, approvals.onDidArm, approvals.onDidSettle],
-      read: () => approvals.waiting.map((params) => ({ ...params, armed: approvals.isArmed(params.approvalId) })),
-    },
-    questions: { changes: [questions.onDidChange], read: () => questions.waiting },
-    queue: { changes: [queue.onDidChange, sessions.onDidChange], read: () => queue.of(sessions.current) },
+    link: part(["status"], ({ status }) => status.link.kind),
+    model: part(["status"], ({ status }) => status.status?.model),
+    turn: part(["sessions"], ({ sessions }) => sessions.turn),
+    plan: part(["plans"], ({ plans }) => plans.plan),
+    edits: part(["reviews"], ({ reviews }) => reviews.files),
+    approvals: part(["approvals"], ({ approvals }) => approvals.waiting.map((asked) => ({ ...asked, armed: approvals.isArmed(asked.approvalId) }))),
+    questions: part(["questions"], ({ questions }) => questions.waiting),
+    queue: part(["sessions"], ({ sessions }) => sessions.queueOf(sessions.current)),
   };
 }
 

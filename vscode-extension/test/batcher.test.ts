@@ -10,17 +10,10 @@ import { HunkDecorations } from "../src/review/hunkDecorations";
 import { EditsTree } from "../src/review/tree";
 import { RemovedZones } from "../src/review/zones";
 import { EditsItem } from "../src/status/editsItem";
-import { ApprovalStore } from "../src/stores/approval";
 import { Batcher } from "../src/stores/batcher";
-import { type Memory, ModeStore } from "../src/stores/mode";
-import { PlanStore } from "../src/stores/plan";
-import { ProcessStore } from "../src/stores/processes";
-import { SubagentStore } from "../src/stores/subagents";
-import { QuestionStore } from "../src/stores/questions";
-import { QueueStore } from "../src/stores/queue";
-import { ReviewStore } from "../src/stores/review";
-import { SessionStore } from "../src/stores/session";
 import { FakeEditor, desk, drawn } from "./vscode";
+import type { Memory } from "../src/stores/mode";
+import { TestStore } from "./testStore";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -89,31 +82,18 @@ describe("reports about a hundred files at once", () => {
 
   /** Drawn items for proposals in so many files, and after all of them are accepted. */
   async function drawnFor(files: number): Promise<{ proposed: string[]; accepted: string[]; painted: number }> {
-    const reviews = new ReviewStore();
-    const plans = new PlanStore();
-    const sessions = new SessionStore();
-    const modes = new ModeStore(memory, () => "review");
+    const store = new TestStore();
     const editor = new FakeEditor("file:///w/0");
     desk.editors = [editor];
-    new EditsTree(reviews, plans, memory);
-    new PlanTree({
-      plans,
-      sessions,
-      approvals: new ApprovalStore(),
-      reviews,
-      modes,
-      queue: new QueueStore(),
-      questions: new QuestionStore(),
-      subagents: new SubagentStore(),
-      processes: new ProcessStore(),
-    });
-    new FileBadges(reviews);
-    new HunkLenses(reviews);
-    new HunkDecorations(reviews, "ext" as unknown as Uri);
-    new RemovedZones(reviews);
-    new EditsItem(reviews);
-    reviewContext(reviews);
-    const batcher = new Batcher<ReviewNotification>((news) => reviews.update(...news));
+    new EditsTree(store, memory);
+    new PlanTree(store);
+    new FileBadges(store);
+    new HunkLenses(store);
+    new HunkDecorations(store, "ext" as unknown as Uri);
+    new RemovedZones(store);
+    new EditsItem(store);
+    reviewContext(store);
+    const batcher = new Batcher<ReviewNotification>((news) => store.review(...news));
     let rev = 0;
     const tell = async (hunks: Hunk[]): Promise<string[]> => {
       drawn.length = 0;
@@ -143,9 +123,9 @@ describe("reports about a hundred files at once", () => {
 
   it("collapse a long list of files", () => {
     const opened = (files: number): unknown[] => {
-      const reviews = new ReviewStore();
-      const tree = new EditsTree(reviews, new PlanStore(), memory);
-      reviews.update(
+      const store = new TestStore();
+      const tree = new EditsTree(store, memory);
+      store.review(
         ...Array.from({ length: files }, (_, file): ReviewNotification => ({
           uri: `file:///w/${file}`,
           path: String(file),

@@ -10,18 +10,12 @@ import type { FromPage, ToPage } from "../src/conversation/messages";
 import type { Port } from "../src/conversation/port";
 import { firstOf } from "../src/review/checkpoints";
 import type { Attachment, ServerModelsResult, StatusNotification, TurnNotification } from "../src/protocol";
-import { ApprovalStore } from "../src/stores/approval";
-import { ModeStore } from "../src/stores/mode";
-import { PlanStore } from "../src/stores/plan";
-import { QuestionStore } from "../src/stores/questions";
-import { QueueStore } from "../src/stores/queue";
 import { type ReadPage, Reading } from "../src/stores/reading";
-import { ReviewStore } from "../src/stores/review";
-import { SessionStore, type Turn } from "../src/stores/session";
-import { StatusStore } from "../src/stores/status";
-import { TranscriptStore } from "../src/stores/transcript";
+import type { Turn } from "../src/stores/session";
 import { type Approval } from "../src/text/approval";
+import { Asking } from "../src/stores/approval";
 import { said } from "./entries";
+import { TestStore } from "./testStore";
 
 vi.mock("../src/daemon/agent", () => ({ reasonOf: (error: unknown) => (error instanceof Error ? error.message : "") }));
 
@@ -49,21 +43,14 @@ function turn(rev: number, over: Partial<TurnNotification> = {}): TurnNotificati
 /** A conversation with a page in sight, and a clock that the test moves. */
 function open() {
   const memory = new Map<string, unknown>();
-  const transcript = new TranscriptStore();
+  const store = new TestStore();
   const serverModels = vi.fn<(server: ModelServer) => Promise<ServerModelsResult>>(() => Promise.reject(new Error("no server")));
   const read = vi.fn<ReadPage>(() => Promise.reject(new Error("no page")));
   const memento = { get: (key: string) => memory.get(key), update: (key: string, value: unknown) => memory.set(key, value) };
   const parts = {
-    plans: new PlanStore(),
-    reviews: new ReviewStore(),
-    sessions: new SessionStore(),
-    approvals: new ApprovalStore(),
-    status: new StatusStore(),
-    modes: new ModeStore(memento, () => "review"),
-    queue: new QueueStore(),
-    questions: new QuestionStore(),
-    transcript,
-    reading: new Reading(transcript, read, (error) => (error as Error).message),
+    store,
+    asking: new Asking(store),
+    reading: new Reading(store, read, (error) => (error as Error).message),
     memory: new ComposerMemory(memento),
     servers: new LocalServers(serverModels),
   };
@@ -118,11 +105,10 @@ function open() {
       await vi.advanceTimersByTimeAsync(Math.max(ms, REPAINT_MS));
     },
     begin: (rev = 1) => {
-      parts.transcript.turn(turn(rev));
-      parts.sessions.update(turn(rev));
+      store.turn(turn(rev));
     },
     delta: (rev: number, delta: string, over = {}) =>
-      parts.transcript.message({ sessionId: "s", turnId: "t", rev, itemId: "m", role: "assistant", delta, incomplete: false, ...over }),
+      store.message({ sessionId: "s", turnId: "t", rev, itemId: "m", role: "assistant", delta, incomplete: false, ...over }),
   };
 }
 
@@ -140,8 +126,8 @@ describe("the conversation view", () => {
       rev: n,
       phase: { kind: "started" as const, text: `Task ${n}` },
     });
-    it.transcript.open([task(5)], ["s"]);
-    it.sessions.update(task(5));
+    it.store.opened({ sessionId: "s", tools: [], subagents: [], transcript: [task(5)], earlier: "0" });
+    it.store.turn(task(5));
     it.show();
     await it.say({ type: "ready" });
     expect(it.sent("state")[0]?.state.beyond.earlier).toBe("more");
@@ -184,7 +170,7 @@ describe("the conversation view", () => {
     await it.say({ type: "ready" });
     expect(it.sent("state")[0]?.state).toMatchObject({ readOnly: "", banners: [] });
     const readOnly = { reason: "openElsewhere", ...said("Open in another window") } as const;
-    it.sessions.open({ sessionId: "s", tools: [], subagents: [], transcript: [], readOnly, turn: turn(2) });
+    it.store.opened({ sessionId: "s", tools: [], subagents: [], transcript: [], readOnly, turn: turn(2) });
     await it.pass(0);
     const [sent] = it.sent("state");
     expect(sent?.state.readOnly).toContain("another window");
@@ -199,7 +185,7 @@ describe("the conversation view", () => {
     it.delta(2, "", { text: "In **two** places.\n" });
     it.delta(3, "", { itemId: "n", text: "Both are fixed." });
     const usage = { inputTokens: 1, outputTokens: 1, cachedTokens: 0 };
-    it.transcript.turn(turn(4, { phase: { kind: "ended", reason: "completed", summary: "", openItems: 0, usage } }));
+    it.store.turn(turn(4, { phase: { kind: "ended", reason: "completed", summary: "", openItems: 0, usage } }));
     it.show();
     await it.say({ type: "ready" });
     const items = it.sent("reset")[0]?.turns[0]?.items ?? [];
@@ -235,12 +221,11 @@ describe("the conversation view", () => {
     it.show();
     await it.say({ type: "ready" });
     it.sent("reset");
-    it.transcript.message({ sessionId: "other", turnId: "o", rev: 1, itemId: "m", role: "assistant", delta: "x", incomplete: false });
+    it.store.message({ sessionId: "other", turnId: "o", rev: 1, itemId: "m", role: "assistant", delta: "x", incomplete: false });
     await it.pass(0);
     expect([...it.sent("patch"), ...it.sent("reset")]).toEqual([]);
     const other = turn(1, { sessionId: "other", turnId: "o" });
-    it.transcript.turn(other);
-    it.sessions.update(other);
+    it.store.turn(other);
     await it.pass(0);
     expect(it.sent("reset")[0]?.turns).toMatchObject([{ turn: "o" }]);
   });
@@ -248,7 +233,7 @@ describe("the conversation view", () => {
   it("asks for a new session after New Task, and goes on in the session in view else", async () => {
     const it = open();
     it.begin();
-    it.sessions.update(
+    it.store.turn(
       turn(2, {
         phase: { kind: "ended", reason: "completed", summary: "", openItems: 0, usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0 } },
       }),
@@ -301,8 +286,7 @@ describe("the conversation view", () => {
       { kind: "text", name: "Pasted" },
     ];
     const began = turn(1, { phase: { kind: "started", text: "Look", attachments } });
-    it.transcript.turn(began);
-    it.sessions.update(began);
+    it.store.turn(began);
     const shot: Attachment = { kind: "image", name: "shot.png", data: "iVBORw0KGgo=" };
     it.tasks.contentOf.mockResolvedValueOnce({ attachments: [shot], lost: [{ kind: "text", name: "Pasted" }] });
     await it.say({ type: "resend", id: "user:t" });
@@ -321,7 +305,7 @@ describe("the conversation view", () => {
     await it.say({ type: "ready" });
     it.begin();
     const end = { kind: "ended", reason: "failed", summary: "", openItems: 0, usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0 } } as const;
-    it.sessions.update(turn(2, { phase: end }));
+    it.store.turn(turn(2, { phase: end }));
     await it.say({ type: "again", turn: "t" });
     expect(it.tasks.again).toHaveBeenLastCalledWith(expect.objectContaining({ sessionId: "s", turnId: "t", text: "Fix it" }));
     expect(it.sent("failed")).toEqual([]);
@@ -436,7 +420,7 @@ describe("the conversation view", () => {
     const tool = { ...call, turnId: "t", rev: 9, name: "bash", title: said("Run npm test"), state: "done" } as const;
     it.controller.focus(call);
     expect(it.sent("show")).toEqual([]);
-    it.transcript.tool(tool);
+    it.store.tool(tool);
     it.controller.focus(call);
     await vi.waitFor(() => expect(it.sent("show")).toMatchObject([{ id: "tool:s/c" }]));
   });
@@ -448,7 +432,7 @@ describe("the conversation view", () => {
     await it.say({ type: "ready" });
     const [message] = it.sent("reset").at(-1)?.turns.at(-1)?.items ?? [];
     expect(message?.kind).toBe("user");
-    it.transcript.turn({ ...turn(2), turnId: "t2", phase: { kind: "started", text: "More" } });
+    it.store.turn({ ...turn(2), turnId: "t2", phase: { kind: "started", text: "More" } });
     await it.say({ type: "restore", id: message?.id ?? "" });
     expect(it.port.run).toHaveBeenCalledExactlyOnceWith("cairn.restoreCheckpoint", ["t", "t2"]);
     const checkpoint = (turnId: string) => ({ sessionId: "s", turnId, task: "", files: ["a"] });
@@ -467,15 +451,14 @@ describe("the conversation view", () => {
       openItems: 0,
       usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0 },
     };
-    it.sessions.open({ sessionId: "o", tools: [], subagents: [], transcript: [], turn: { sessionId: "o", turnId: "to", rev: 2, phase: ended } });
+    it.store.opened({ sessionId: "o", tools: [], subagents: [], transcript: [], turn: { sessionId: "o", turnId: "to", rev: 2, phase: ended } });
     it.show();
     await it.say({ type: "ready" });
     it.controller.begin();
-    it.sessions.updateTool({ sessionId: "s", turnId: "t", rev: 9, callId: "c", name: "bash", title: said("Run"), state: "running" });
+    it.store.tool({ sessionId: "s", turnId: "t", rev: 9, callId: "c", name: "bash", title: said("Run"), state: "running" });
     await it.pass(0);
     expect(it.sent("state").at(-1)?.state).toMatchObject({ session: "", back: true });
-    it.transcript.open([]);
-    it.sessions.open({ sessionId: "o", tools: [], subagents: [], transcript: [], turn: { sessionId: "o", turnId: "to", rev: 2, phase: ended } });
+    it.store.opened({ sessionId: "o", tools: [], subagents: [], transcript: [], turn: { sessionId: "o", turnId: "to", rev: 2, phase: ended } });
     await it.pass(0);
     expect(it.sent("state").at(-1)?.state.session).toBe("o");
   });
@@ -497,8 +480,8 @@ describe("the conversation view", () => {
     });
     Object.assign(it.port, { context: () => ({}) });
     expect((await start())?.examples).toEqual(["Explain this project", "Find out why the tests fail, and fix it"]);
-    it.status.setLink({ kind: "running", version: "1" });
-    it.status.restore({
+    it.store.link({ kind: "running", version: "1" });
+    it.store.status({
       rev: 1,
       banners: [{ kind: "untrusted", ...said("") }],
       model: { provider: "none", name: "" },
@@ -522,8 +505,8 @@ describe("the conversation view", () => {
     it.show();
     await it.say({ type: "ready" });
     expect(await setup()).toBeUndefined();
-    it.status.setLink({ kind: "running", version: "1" });
-    it.status.restore({ rev: 1, banners: [], model: { provider: "none", name: "" } } as unknown as StatusNotification);
+    it.store.link({ kind: "running", version: "1" });
+    it.store.status({ rev: 1, banners: [], model: { provider: "none", name: "" } } as unknown as StatusNotification);
     expect((await setup())?.actions.map(({ label }) => label)).toEqual(["Choose Model…", "Try the Demo"]);
     it.serverModels.mockImplementation(({ name }) =>
       Promise.resolve({ origin: "", models: [{ name: "a" }, { name: "b" }], ...(name !== "Ollama" && { problem: said("refused") }) }),
@@ -533,14 +516,14 @@ describe("the conversation view", () => {
     expect([use?.label, choose?.label]).toEqual(["Use Ollama (2 models)", "Choose Model…"]);
     await it.say({ type: "server", address: use?.server ?? "" });
     expect(it.port.run).toHaveBeenCalledExactlyOnceWith("cairn.chooseModel", "http://127.0.0.1:11434/v1");
-    it.status.restore({ rev: 2, banners: [], model: { provider: "openai", name: "a" } } as unknown as StatusNotification);
+    it.store.status({ rev: 2, banners: [], model: { provider: "openai", name: "a" } } as unknown as StatusNotification);
     expect(await setup()).toBeUndefined();
   });
 
   it("names other sessions that run, wait or have follow-ups, with the way to them", async () => {
     const it = open();
     const other = { ...turn(1), sessionId: "o", turnId: "to", phase: { kind: "started" as const, text: "Say hello" } };
-    it.sessions.update(other);
+    it.store.turn(other);
     it.begin();
     it.show();
     await it.say({ type: "ready" });
@@ -550,11 +533,11 @@ describe("the conversation view", () => {
         .at(-1)
         ?.state.banners.map(({ text, actions }) => [text, actions[0]?.session]);
     expect(banners()).toEqual([["“Say hello” is running.", "o"]]);
-    it.queue.update({ sessionId: "o", rev: 1, held: true, items: [{ id: "f", text: "And then" }] });
-    it.queue.update({ sessionId: "s", rev: 1, held: true, items: [{ id: "g", text: "Mine" }] });
+    it.store.queue({ sessionId: "o", rev: 1, held: true, items: [{ id: "f", text: "And then" }] });
+    it.store.queue({ sessionId: "s", rev: 1, held: true, items: [{ id: "g", text: "Mine" }] });
     await it.pass(0);
     expect(banners()).toEqual([["“Say hello” has a follow-up in its queue.", "o"]]);
-    void it.approvals.ask({ ...approval, sessionId: "o", turnId: "to" });
+    void it.asking.approve({ ...approval, sessionId: "o", turnId: "to" });
     await it.pass(0);
     const states = it.sent("state");
     expect(states.at(-1)?.state.banners.map(({ text }) => text)).toEqual(["“Say hello” waits for you."]);
@@ -571,7 +554,7 @@ describe("the conversation view", () => {
     const start = { line: 2, character: 0 };
     const hunk = { id: "1", sessionId: "s", turnId: "t", range: { start, end: start }, mixed: false, outdated: false };
     const text = Array.from({ length: 50 }, (_, index) => `line ${index}\u202e`).join("\n");
-    it.reviews.update({
+    it.store.review({
       uri: "file:///w/a",
       path: "a",
       rev: 3,
@@ -597,8 +580,8 @@ describe("the conversation view", () => {
     it.begin();
     it.show();
     await it.say({ type: "ready" });
-    const first = it.approvals.ask(approval);
-    const second = it.approvals.ask({ ...approval, approvalId: "b", callId: "d" });
+    const first = it.asking.approve(approval);
+    const second = it.asking.approve({ ...approval, approvalId: "b", callId: "d" });
     await it.pass(0);
     expect(it.sent("state").at(-1)?.state.cards).toMatchObject([{ id: "a", command: "rm -rf build\\u{202e}" }, { id: "b" }]);
     await it.pass(300);
@@ -607,13 +590,13 @@ describe("the conversation view", () => {
     await it.say({ type: "approve", id: "a", decision: "allowOnce", words: "", shownForMs: 5_000 });
     await it.pass(500);
     await it.say({ type: "approve", id: "a", decision: "allowOnce", words: "", shownForMs: 100 });
-    expect(it.approvals.waiting).toHaveLength(2);
+    expect(it.store.approvals.waiting).toHaveLength(2);
     await it.say({ type: "approve", id: "a", decision: "allowOnce", words: "Go.", shownForMs: 800 });
     expect(await first).toEqual({ decision: "allowOnce", feedback: "Go." });
     // The second card moved up when the first one went.
     await it.pass(400);
     await it.say({ type: "approve", id: "b", decision: "allowOnce", words: "", shownForMs: 1_200 });
-    expect(it.approvals.waiting).toHaveLength(1);
+    expect(it.store.approvals.waiting).toHaveLength(1);
     await it.pass(400);
     await it.say({ type: "approve", id: "b", decision: "deny", words: "", shownForMs: 800 });
     expect(await second).toEqual({ decision: "deny" });
@@ -624,10 +607,10 @@ describe("the conversation view", () => {
     it.begin();
     it.show();
     await it.say({ type: "ready" });
-    void it.approvals.ask(approval);
+    void it.asking.approve(approval);
     await it.say({ type: "approve", id: "a", decision: "always", words: "", shownForMs: 0 });
     expect(it.port.run).toHaveBeenCalledWith("cairn.approval.always", "a");
-    expect(it.approvals.waiting).toHaveLength(1);
+    expect(it.store.approvals.waiting).toHaveLength(1);
   });
 
   it("does nothing for a message that it does not know", () => {

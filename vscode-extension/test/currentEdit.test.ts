@@ -2,22 +2,23 @@ import type * as api from "vscode";
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { CurrentEdit } from "../src/review/currentEdit";
-import { type PlacedHunk, ReviewStore } from "../src/stores/review";
+import { type PlacedHunk } from "../src/stores/review";
 import { editAt } from "./entries";
 import { FakeEditor, Position, TextEditorSelectionChangeKind, selectionChanges, window } from "./vscode";
+import { TestStore } from "./testStore";
 
 const FILE = "file:///w/a";
 
 describe("the current edit", () => {
   let editor: FakeEditor;
-  let reviews: ReviewStore;
+  let store: TestStore;
   let current: CurrentEdit;
   let rev: number;
 
   const report = (...ids: number[]): void =>
-    reviews.update({ uri: FILE, path: "a", rev: ++rev, kind: "edited", hunks: ids.map((id) => editAt(id, 2 * id)) });
+    store.review({ uri: FILE, path: "a", rev: ++rev, kind: "edited", hunks: ids.map((id) => editAt(id, 2 * id)) });
   const goTo = (id: number): void => {
-    const placed = reviews.placed(FILE).find(({ hunk }) => hunk.id === String(id)) as PlacedHunk;
+    const placed = store.reviews.placed(FILE).find(({ hunk }) => hunk.id === String(id)) as PlacedHunk;
     current.goneTo(placed, new Position(2 * id, 0) as unknown as api.Position);
   };
   const moved = (line: number, kind: TextEditorSelectionChangeKind | undefined): void => {
@@ -30,8 +31,8 @@ describe("the current edit", () => {
     rev = 0;
     editor = new FakeEditor(FILE);
     window.activeTextEditor = editor;
-    reviews = new ReviewStore();
-    current = new CurrentEdit(reviews);
+    store = new TestStore();
+    current = new CurrentEdit(store);
     report(0, 1, 2, 3);
   });
 

@@ -1,29 +1,29 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { DecidedRows, KEPT_MS, MOVED_MS } from "../src/review/decidedRows";
-import { ReviewStore } from "../src/stores/review";
 import { editAt } from "./entries";
+import { TestStore } from "./testStore";
 
 const uri = "file:///w/a";
 
 describe("the row of an edit that a click has decided", () => {
   const released = vi.fn();
-  let reviews: ReviewStore;
+  let store: TestStore;
   let rows: DecidedRows;
 
   const report = (...ids: number[]): void => {
-    const rev = (reviews.get(uri)?.rev ?? 0) + 1;
-    reviews.update({ uri, path: "a", rev, kind: "edited", hunks: ids.map((id) => editAt(id, 2 * id)) });
+    const rev = (store.reviews.get(uri)?.rev ?? 0) + 1;
+    store.review({ uri, path: "a", rev, kind: "edited", hunks: ids.map((id) => editAt(id, 2 * id)) });
   };
-  const edit = (id: number) => reviews.placed(uri).find(({ hunk }) => hunk.id === String(id)) ?? expect.fail(`no edit ${id}`);
+  const edit = (id: number) => store.reviews.placed(uri).find(({ hunk }) => hunk.id === String(id)) ?? expect.fail(`no edit ${id}`);
   const shown = (): string[] =>
     rows.placed(uri).map((placed) => [placed.hunk.id, rows.decision(placed)].filter((part) => part !== undefined).join(" "));
 
   beforeEach(() => {
     vi.useFakeTimers();
     released.mockReset();
-    reviews = new ReviewStore();
-    rows = new DecidedRows(reviews, released);
+    store = new TestStore();
+    rows = new DecidedRows(store, released);
     report(0, 1, 2);
   });
   afterEach(() => {

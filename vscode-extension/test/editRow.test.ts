@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 
 import { decideFile } from "../src/conversation/edits";
 import type { Hunk, ReviewNotification } from "../src/protocol";
-import { ReviewStore } from "../src/stores/review";
+import { TestStore } from "./testStore";
 
 const uri = "file:///w/a";
 
@@ -13,18 +13,18 @@ function hunk(id: string, turnId: string): Hunk {
 }
 
 function open(file: Partial<ReviewNotification>): { act: (action: "open" | "accept" | "reject", rev?: number) => void; run: unknown; open: unknown } {
-  const reviews = new ReviewStore();
-  reviews.update({ uri, path: "a", rev: 4, kind: "edited", hunks: [], ...file });
+  const store = new TestStore();
+  store.review({ uri, path: "a", rev: 4, kind: "edited", hunks: [], ...file });
   const port = { run: vi.fn(), open: vi.fn() };
-  return { ...port, act: (action, rev = 4) => decideFile(reviews, port, { type: "edit", action, uri, turn: "t", rev, words: "" }) };
+  return { ...port, act: (action, rev = 4) => decideFile(store.reviews, port, { type: "edit", action, uri, turn: "t", rev, words: "" }) };
 }
 
 /** Rejects all edits of the file with a reason. */
 function decide(hunks: Hunk[]) {
-  const reviews = new ReviewStore();
-  reviews.update({ uri, path: "a", rev: 4, kind: "edited", hunks });
+  const store = new TestStore();
+  store.review({ uri, path: "a", rev: 4, kind: "edited", hunks });
   const port = { run: vi.fn(), open: vi.fn() };
-  decideFile(reviews, port, { type: "edit", action: "reject", uri, turn: "", rev: 4, words: "Too long." });
+  decideFile(store.reviews, port, { type: "edit", action: "reject", uri, turn: "", rev: 4, words: "Too long." });
   return port;
 }
 

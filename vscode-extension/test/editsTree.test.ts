@@ -1,20 +1,19 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { EditsTree } from "../src/review/tree";
-import { PlanStore } from "../src/stores/plan";
-import { ReviewStore } from "../src/stores/review";
 import { editAt } from "./entries";
 import { registered, view } from "./vscode";
+import { TestStore } from "./testStore";
 
 const uri = "file:///w/a";
 
 describe("a key in the list of edits", () => {
   const rejected: unknown[] = [];
-  let reviews: ReviewStore;
+  let store: TestStore;
   let tree: EditsTree;
 
   const report = (rev: number, ...ids: number[]): void => {
-    reviews.update({ uri, path: "a", rev, kind: "edited", hunks: ids.map((id) => editAt(id, 2 * id)) });
+    store.review({ uri, path: "a", rev, kind: "edited", hunks: ids.map((id) => editAt(id, 2 * id)) });
   };
   const select = (...ids: number[]): void => {
     const rows = tree.getChildren().flatMap((file) => tree.getChildren(file));
@@ -24,8 +23,8 @@ describe("a key in the list of edits", () => {
 
   beforeEach(() => {
     rejected.length = 0;
-    reviews = new ReviewStore();
-    tree = new EditsTree(reviews, new PlanStore(), { get: () => undefined, update: () => undefined });
+    store = new TestStore();
+    tree = new EditsTree(store, { get: () => undefined, update: () => undefined });
     registered.set("cairn.rejectHunk", (row) => rejected.push(row) === 0);
     report(1, 0, 1, 2);
     select(1);
@@ -42,7 +41,7 @@ describe("a key in the list of edits", () => {
     report(2, 0, 2);
     view.selection = [];
     await registered.get("cairn.edits.reject")?.();
-    tree = new EditsTree(reviews, new PlanStore(), { get: () => undefined, update: () => undefined });
+    tree = new EditsTree(store, { get: () => undefined, update: () => undefined });
     await registered.get("cairn.edits.reject")?.();
     expect(rejected).toEqual([]);
   });

@@ -3,13 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
 import { menuEntries } from "../src/commands/menu";
-import { ApprovalStore } from "../src/stores/approval";
-import { ModeStore } from "../src/stores/mode";
-import { PlanStore } from "../src/stores/plan";
-import { QuestionStore } from "../src/stores/questions";
-import { ReviewStore } from "../src/stores/review";
-import { SessionStore } from "../src/stores/session";
-import { StatusStore } from "../src/stores/status";
+import { TestStore } from "./testStore";
 
 interface Manifest {
   readonly contributes: {
@@ -146,21 +140,13 @@ describe("menus", () => {
 });
 
 describe("the menu of the status bar", () => {
-  const stores = {
-    status: new StatusStore(),
-    sessions: new SessionStore(),
-    plans: new PlanStore(),
-    reviews: new ReviewStore(),
-    approvals: new ApprovalStore(),
-    questions: new QuestionStore(),
-    modes: new ModeStore({ get: () => undefined, update: () => undefined }, () => "plan"),
-  };
+  const store = new TestStore("plan");
 
   it("selects an entry that only shows something, also while a task runs and when a plan waits", () => {
-    const first = (): string | undefined => menuEntries(stores)[0]?.command;
+    const first = (): string | undefined => menuEntries(store.state)[0]?.command;
     expect(first()).toBe("cairn.showConversation");
-    stores.sessions.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
-    expect(menuEntries(stores).map(({ command }) => command)).toContain("cairn.cancel");
+    store.turn({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
+    expect(menuEntries(store.state).map(({ command }) => command)).toContain("cairn.cancel");
     expect(first()).toBe("cairn.showConversation");
   });
 });

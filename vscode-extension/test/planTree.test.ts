@@ -3,34 +3,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Row } from "../src/plan/rows";
 import { PlanTree } from "../src/plan/tree";
 import type { ItemStatus, PlanItem, PlanNotification } from "../src/protocol";
-import { ApprovalStore } from "../src/stores/approval";
-import { ModeStore } from "../src/stores/mode";
-import { PlanStore } from "../src/stores/plan";
-import { QuestionStore } from "../src/stores/questions";
-import { ProcessStore } from "../src/stores/processes";
-import { QueueStore } from "../src/stores/queue";
-import { ReviewStore } from "../src/stores/review";
-import { SessionStore } from "../src/stores/session";
-import { SubagentStore } from "../src/stores/subagents";
 import { drawn, revealed, view } from "./vscode";
+import { TestStore } from "./testStore";
 
 function setUp() {
-  const plans = new PlanStore();
-  const sessions = new SessionStore();
-  const modes = new ModeStore({ get: () => undefined, update: () => undefined }, () => "review");
-  const stores = {
-    plans,
-    sessions,
-    approvals: new ApprovalStore(),
-    reviews: new ReviewStore(),
-    modes,
-    queue: new QueueStore(),
-    questions: new QuestionStore(),
-  };
-  const processes = new ProcessStore();
-  const tree = new PlanTree({ ...stores, subagents: new SubagentStore(), processes });
-  sessions.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
-  return { plans, processes, tree };
+  const store = new TestStore();
+  const tree = new PlanTree(store);
+  store.turn({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Fix the cart" } });
+  return { store, tree };
 }
 
 function plan(rev: number, ...statuses: ItemStatus[]): PlanNotification {
@@ -66,31 +46,31 @@ describe("the plan view", () => {
   });
 
   it("brings the running step into view, once", async () => {
-    const { plans, tree } = setUp();
-    plans.update(plan(1, "inProgress", "pending"));
+    const { store, tree } = setUp();
+    store.plan(plan(1, "inProgress", "pending"));
     await Promise.resolve();
-    plans.update(plan(2, "completed", "inProgress"));
+    store.plan(plan(2, "completed", "inProgress"));
     draw(tree);
-    plans.update(plan(3, "completed", "inProgress"));
+    store.plan(plan(3, "completed", "inProgress"));
     draw(tree);
     await Promise.resolve();
     expect(shown()).toEqual(["root", "Step 1"]);
   });
 
   it("leaves a folded plan folded, even if VS Code does not report it", () => {
-    const { plans, tree } = setUp();
-    plans.update(plan(1, "inProgress", "pending"));
+    const { store, tree } = setUp();
+    store.plan(plan(1, "inProgress", "pending"));
     draw(tree, false);
-    plans.update(plan(2, "completed", "inProgress"));
+    store.plan(plan(2, "completed", "inProgress"));
     draw(tree, false);
     expect(shown()).toEqual(["root"]);
   });
 
   it("shows a process under its step, and below a plan that is folded", () => {
-    const { plans, processes, tree } = setUp();
+    const { store, tree } = setUp();
     const phase = { kind: "running", stopping: false } as const;
     const process = { id: 1, command: "npm start", planItem: "0", input: true, terminal: false, startedAt: 0, phase, written: 0, tail: "" };
-    processes.update({ sessionId: "s", rev: 1, processes: [process] });
+    store.processes({ sessionId: "s", rev: 1, processes: [process] });
     const rows = (): string[] => {
       const of = (row: Row): string[] => [
         row.kind,
@@ -102,34 +82,34 @@ describe("the plan view", () => {
       return tree.getChildren().flatMap(of);
     };
     expect(rows()).toEqual(["turn", "process"]);
-    plans.update(plan(2, "inProgress", "pending"));
+    store.plan(plan(2, "inProgress", "pending"));
     expect(rows()).toEqual(["root", "  item", "    process", "  item"]);
     // The plan of an earlier turn is folded while the next one runs.
-    plans.update({ ...plan(3, "inProgress", "pending"), panel: "collapsed" });
+    store.plan({ ...plan(3, "inProgress", "pending"), panel: "collapsed" });
     expect(rows()).toEqual(["root", "  item", "  item", "process"]);
   });
 
   it("takes no other view's place", () => {
     view.visible = false;
-    const { plans, tree } = setUp();
-    plans.update(plan(1, "inProgress", "pending"));
-    plans.update(plan(2, "completed", "inProgress"));
+    const { store, tree } = setUp();
+    store.plan(plan(1, "inProgress", "pending"));
+    store.plan(plan(2, "completed", "inProgress"));
     draw(tree);
     expect(shown()).toEqual([]);
   });
 
   it("stays where it is while the user is in it", () => {
-    const { plans, tree } = setUp();
-    plans.update(plan(1, "inProgress", "pending"));
+    const { store, tree } = setUp();
+    store.plan(plan(1, "inProgress", "pending"));
     view.select({ selection: [] });
-    plans.update(plan(2, "completed", "inProgress"));
+    store.plan(plan(2, "completed", "inProgress"));
     draw(tree);
     expect(shown()).toEqual(["root"]);
   });
 
   it("names the root after the task", () => {
-    const { plans, tree } = setUp();
-    plans.update(plan(1, "inProgress", "pending"));
+    const { store, tree } = setUp();
+    store.plan(plan(1, "inProgress", "pending"));
     const [root] = tree.getChildren();
     expect(root?.kind === "root" && tree.getTreeItem(root).label).toBe("Fix the cart");
   });

@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from "vitest";
 
 import { ProcessTerminal } from "../src/plan/processTerminal";
 import { type ProcessInfo, requests } from "../src/protocol";
-import { ProcessStore } from "../src/stores/processes";
 import { hasFailed, lastLine, processState } from "../src/text/processes";
+import { TestStore } from "./testStore";
 
 function process(facts: Partial<ProcessInfo> = {}): ProcessInfo {
   return {
@@ -21,13 +21,13 @@ function process(facts: Partial<ProcessInfo> = {}): ProcessInfo {
 
 describe("processes of sessions", () => {
   it("keep the newest notification, also after an empty one", () => {
-    const store = new ProcessStore();
-    store.update({ sessionId: "s", rev: 2, processes: [process({ tail: "newer" })] });
-    store.update({ sessionId: "s", rev: 1, processes: [process({ tail: "older" })] });
-    expect(store.get("s", 1)?.tail).toBe("newer");
-    store.update({ sessionId: "s", rev: 3, processes: [] });
-    store.update({ sessionId: "s", rev: 2, processes: [process()] });
-    expect(store.of("s")).toEqual([]);
+    const store = new TestStore();
+    store.processes({ sessionId: "s", rev: 2, processes: [process({ tail: "newer" })] });
+    store.processes({ sessionId: "s", rev: 1, processes: [process({ tail: "older" })] });
+    expect(store.sessions.processesOf("s")[0]?.tail).toBe("newer");
+    store.processes({ sessionId: "s", rev: 3, processes: [] });
+    store.processes({ sessionId: "s", rev: 2, processes: [process()] });
+    expect(store.sessions.processesOf("s")).toEqual([]);
   });
 
   it("are told in words without control characters", () => {

@@ -1,8 +1,9 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 
 import type { AskParams, ToolState } from "../src/protocol";
-import { QuestionStore } from "../src/stores/questions";
+import { Asking } from "../src/stores/approval";
 import { said } from "./entries";
+import { TestStore } from "./testStore";
 
 const asked = (questionId: string, over: Partial<AskParams> = {}): AskParams => ({
   questionId,
@@ -14,35 +15,34 @@ const asked = (questionId: string, over: Partial<AskParams> = {}): AskParams => 
   ...over,
 });
 
-describe("the question store", () => {
-  it("passes on the first answer, and dismisses a question without words", async () => {
-    const store = new QuestionStore();
-    const changed = vi.fn();
-    store.onDidChange(changed);
-    const first = store.ask(asked("1"));
-    const second = store.ask(asked("2"));
-    expect(store.waiting.map(({ questionId }) => questionId)).toEqual(["1", "2"]);
-    expect(store.answer("1", " Green \n")).toBe(true);
-    expect(store.answer("1", "Red")).toBe(false);
-    expect(await first).toEqual({ answer: "Green" });
-    store.answer("2", " ");
-    expect(await second).toEqual({});
-    expect(changed).toHaveBeenCalledTimes(4);
-    expect(changed).toHaveBeenNthCalledWith(1, expect.objectContaining({ questionId: "1" }));
+describe("questions of the agent", () => {
+  it("take the first answer, and are dismissed without words", async () => {
+    const store = new TestStore();
+    const asking = new Asking(store);
+    const waiting = (): string[] => store.questions.waiting.map(({ questionId }) => questionId);
+    const first = asking.ask(asked("1"));
+    const second = asking.ask(asked("2"));
+    expect(waiting()).toEqual(["1", "2"]);
+    asking.answer("1", " Green \n");
+    asking.answer("1", "Red");
+    expect([await first, waiting()]).toEqual([{ answer: "Green" }, ["2"]]);
+    asking.answer("2", " ");
+    expect([await second, waiting()]).toEqual([{}, []]);
   });
 
-  it("withdraws the question of a call that is over, of a turn that ended, and of a daemon that is gone", async () => {
-    const store = new QuestionStore();
-    const tool = (callId: string, state: ToolState): void =>
-      store.tool({ sessionId: "s", turnId: "t", rev: 1, callId, name: "ask_user", title: said("Ask"), state });
-    const answers = [store.ask(asked("1")), store.ask(asked("2")), store.ask(asked("3", { turnId: "u" })), store.ask(asked("4", { turnId: "v" }))];
-    tool("1", "running");
-    expect(store.waiting).toHaveLength(4);
-    tool("1", "cancelled");
+  it("are withdrawn with a call that is over, a turn that ended, and a daemon that is gone", async () => {
+    const store = new TestStore();
+    const asking = new Asking(store);
+    const tool = (callId: string, rev: number, state: ToolState): void =>
+      store.tool({ sessionId: "s", turnId: "t", rev, callId, name: "ask_user", title: said("Ask"), state });
+    const answers = [asked("1"), asked("2"), asked("3", { turnId: "u" }), asked("4", { turnId: "v" })].map((question) => asking.ask(question));
+    tool("1", 1, "running");
+    expect(store.questions.waiting).toHaveLength(4);
+    tool("1", 2, "cancelled");
     const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
     store.turn({ sessionId: "s", turnId: "t", rev: 2, phase: { kind: "ended", reason: "cancelled", summary: "", openItems: 0, usage } });
-    expect(store.waiting.map(({ questionId }) => questionId)).toEqual(["3", "4"]);
-    store.clear();
+    expect(store.questions.waiting.map(({ questionId }) => questionId)).toEqual(["3", "4"]);
+    store.link({ kind: "failed", message: "gone" });
     expect(await Promise.all(answers)).toEqual([{}, {}, {}, {}]);
   });
 });

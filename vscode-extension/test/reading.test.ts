@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from "vitest";
 
 import type { TranscriptEntry } from "../src/protocol";
 import { type PageEnd, type ReadPage, Reading } from "../src/stores/reading";
-import { TranscriptStore } from "../src/stores/transcript";
 import { said } from "./entries";
+import { TestStore } from "./testStore";
 
 /** Records of a session with turns of five entries. */
 const RECORDS = 10_000;
@@ -36,9 +36,9 @@ function daemon() {
     return { transcript: records.slice(first, end), ...(first > 0 && { earlier: String(first) }) };
   };
   const read = vi.fn<ReadPage>((_, end) => Promise.resolve(page(numberOf(end))));
-  const transcript = new TranscriptStore();
-  transcript.open(page(RECORDS).transcript, ["s"]);
-  return { transcript, read, reading: new Reading(transcript, read, (error) => (error as Error).message) };
+  const store = new TestStore();
+  store.opened({ sessionId: "s", tools: [], subagents: [], ...page(RECORDS) });
+  return { store, read, reading: new Reading(store, read, (error) => (error as Error).message) };
 }
 
 const entries = (reading: Reading) => [...reading.turnsOf("s").values()].flat();
@@ -86,11 +86,11 @@ describe("a session of 10,000 records", () => {
   });
 
   it("begins where the store dropped entries, also in the middle of a turn, without a gap or a repetition", async () => {
-    const { transcript, reading, read } = daemon();
+    const { store, reading, read } = daemon();
     for (let n = 0; n < 1_502; n += 1) {
-      transcript.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: said("Run"), state: "done" });
+      store.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: said("Run"), state: "done" });
     }
-    expect(transcript.entries).toHaveLength(2_000);
+    expect(store.transcript.entries).toHaveLength(2_000);
     await reading.load("s", "earlier");
     expect(read.mock.calls[0]?.[1]).toEqual({ beforeCall: "c9502" });
     const ids = entries(reading).map(({ id }) => id);
@@ -100,11 +100,11 @@ describe("a session of 10,000 records", () => {
   });
 
   it("leaves the newest entries out when so many came that they no longer follow the pages", async () => {
-    const { transcript, reading } = daemon();
+    const { store, reading } = daemon();
     await reading.load("s", "earlier");
     expect(reading.hasNewest).toBe(true);
     for (let n = 0; n < 1_200; n += 1) {
-      transcript.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: said("Run"), state: "running" });
+      store.tool({ sessionId: "s", turnId: "live", rev: 20_000 + n, callId: `l${n}`, name: "bash", title: said("Run"), state: "running" });
     }
     expect([reading.hasNewest, entries(reading).length]).toEqual([false, 1_000]);
     await reading.load("s", "later");
@@ -121,10 +121,15 @@ describe("a session of 10,000 records", () => {
   });
 
   it("drops an answer that comes when another session is in view", async () => {
-    const { transcript, reading } = daemon();
+    const { store, reading } = daemon();
     const late = reading.load("s", "earlier");
     expect(reading.beyond("s").earlier).toBe("loading");
-    transcript.open([{ kind: "turn", sessionId: "other", turnId: "t", rev: 1, phase: { kind: "started", text: "Other" } }]);
+    store.opened({
+      sessionId: "other",
+      tools: [],
+      subagents: [],
+      transcript: [{ kind: "turn", sessionId: "other", turnId: "t", rev: 1, phase: { kind: "started", text: "Other" } }],
+    });
     await late;
     expect(reading.turnsOf("s").size).toBe(0);
     expect(reading.beyond("other")).toEqual({ earlier: "none", later: "none", fault: "" });

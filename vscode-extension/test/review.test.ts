@@ -13,12 +13,12 @@ import { RepeatGuard } from "../src/review/repeat";
 import { ReadingPlace, linesAddedAbove } from "../src/review/readingPlace";
 import { struckWords } from "../src/review/removedText";
 import { RemovedZones } from "../src/review/zones";
-import { type Memory, ModeStore } from "../src/stores/mode";
-import { PlanStore } from "../src/stores/plan";
-import { type PlacedHunk, ReviewStore, lineCounts } from "../src/stores/review";
-import { SessionStore } from "../src/stores/session";
+import { type PlacedHunk, lineCounts } from "../src/stores/review";
 import { said } from "./entries";
 import { FakeEditor, Uri as FakeUri, desk, dialog, documentChanges, registered, settings, window, zones } from "./vscode";
+import { type Memory, Modes, keepModes, readModes } from "../src/stores/mode";
+import { Plans } from "../src/stores/plan";
+import { TestStore } from "./testStore";
 
 vi.mock("../src/daemon/agent", () => ({ reasonOf: String }));
 
@@ -79,41 +79,34 @@ class Drawer implements Memory {
 }
 
 describe("modes", () => {
-  const store = (memory: Memory = new Drawer(), setting: ReviewMode = "review"): ModeStore => new ModeStore(memory, () => setting);
-
   it("follow the setting until the user chooses", () => {
-    expect(store(new Drawer(), "ask").of()).toBe("ask");
+    expect(new Modes("ask").of()).toBe("ask");
   });
 
   it("belong to a session; the last choice goes to new ones", () => {
-    const modes = store();
-    modes.began("a", "t1", "review");
-    modes.choose("auto", "b");
+    const modes = new Modes("review").began("a", "t1", "review").chose("auto", "b");
     expect([modes.of("a"), modes.of("b"), modes.of("c"), modes.of()]).toEqual(["review", "auto", "auto", "auto"]);
   });
 
   it("survive a reload of the window", () => {
     const memory = new Drawer();
-    const before = store(memory);
-    before.choose("plan", undefined);
-    before.began("a", "t1", "plan");
-    const after = store(memory);
+    const store = new TestStore();
+    keepModes(store, memory);
+    store.apply({ kind: "mode", mode: "plan", sessionId: undefined });
+    store.apply({ kind: "began", sessionId: "a", turnId: "t1", mode: "plan" });
+    const after = readModes(memory, "review");
     expect([after.of(), after.of("a"), after.isPlanning("a", "t1")]).toEqual(["plan", "plan", true]);
   });
 
   it("are replaced by a later change of the setting", () => {
-    let setting: ReviewMode = "review";
-    const modes = new ModeStore(new Drawer(), () => setting);
-    modes.choose("plan", "a");
-    setting = "ask";
-    modes.settingChanged();
+    const modes = new Modes("review").chose("plan", "a").set("ask");
     expect([modes.of(), modes.of("a")]).toEqual(["ask", "ask"]);
   });
 
   it("are forgotten for the oldest sessions", () => {
-    const modes = store();
+    let modes = new Modes("review");
     for (let index = 0; index < 30; index++) {
-      modes.began(`s${index}`, "t", "auto");
+      modes = modes.began(`s${index}`, "t", "auto");
     }
     expect([modes.of("s0"), modes.of("s29")]).toEqual(["review", "auto"]);
   });
@@ -121,19 +114,18 @@ describe("modes", () => {
 
 describe("a plan to approve", () => {
   const after = (mode: ReviewMode, reason: EndReason | undefined, next?: ReviewMode): string | undefined => {
-    const modes = new ModeStore(new Drawer(), () => "review");
-    const sessions = new SessionStore();
+    const store = new TestStore();
     const ids = { sessionId: "s", turnId: "t" };
-    sessions.update({ ...ids, rev: 1, phase: { kind: "started", text: "Do it" } });
-    modes.began("s", "t", mode);
+    store.turn({ ...ids, rev: 1, phase: { kind: "started", text: "Do it" } });
+    store.apply({ kind: "began", sessionId: "s", turnId: "t", mode });
     if (next !== undefined) {
-      modes.choose(next, "s");
+      store.apply({ kind: "mode", mode: next, sessionId: "s" });
     }
     if (reason !== undefined) {
       const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
-      sessions.update({ ...ids, rev: 2, phase: { kind: "ended", reason, summary: "", openItems: 1, usage } });
+      store.turn({ ...ids, rev: 2, phase: { kind: "ended", reason, summary: "", openItems: 1, usage } });
     }
-    return readyPlan(sessions, modes)?.turnId;
+    return readyPlan(store.state)?.turnId;
   };
 
   it.each([
@@ -156,9 +148,9 @@ describe("a plan to approve", () => {
 
 describe("edits by plan item", () => {
   const placed = (...hunks: Hunk[]): PlacedHunk[] => {
-    const reviews = new ReviewStore();
-    reviews.restore([review("a", 1, hunks)]);
-    return reviews.placed("file:///w/a");
+    const store = new TestStore();
+    store.review(review("a", 1, hunks));
+    return store.reviews.placed("file:///w/a");
   };
   const shown = (hunks: PlacedHunk[], ids: string[]): string[] =>
     byPlanItem(hunks, "s", ids.map(item)).map((group) => `${group.item?.id ?? "-"}: ${group.placed.map((each) => each.hunk.id).join(" ")}`);
@@ -202,10 +194,8 @@ describe("edits by plan item", () => {
   });
 
   it("include the items of earlier plans of the session", () => {
-    const plans = new PlanStore();
-    plans.update(plan("t2", ["2", "3"]));
     const earlier = { turnId: "t1", task: "", reason: "completed", plan: plan("t1", ["1", "2"]) } as const;
-    plans.setEarlier("s", [earlier]);
+    const plans = new Plans().with(plan("t2", ["2", "3"])).withEarlier("s", [earlier]);
     expect(plans.items.map(({ id }) => id)).toEqual(["2", "3", "1"]);
   });
 
@@ -215,52 +205,52 @@ describe("edits by plan item", () => {
 });
 
 describe("the decorations of hunks", () => {
-  let reviews: ReviewStore;
+  let store: TestStore;
   let a: FakeEditor;
   let b: FakeEditor;
 
   beforeEach(() => {
-    reviews = new ReviewStore();
+    store = new TestStore();
     [a, b] = [new FakeEditor("file:///w/a"), new FakeEditor("file:///w/b")];
     desk.editors = [a];
-    new HunkDecorations(reviews, "ext" as unknown as Uri);
+    new HunkDecorations(store, "ext" as unknown as Uri);
   });
 
   it("are set once for each report about the file, and only then", () => {
-    reviews.update(review("a", 1, [hunk("1", 3)]));
+    store.review(review("a", 1, [hunk("1", 3)]));
     expect(a.resets).toEqual(["added 3", "made", "words", "removed"]);
     // Edits elsewhere, tabs that come and go, a report that comes late.
-    reviews.update(review("b", 2, [hunk("1", 5)]));
-    reviews.update(review("b", 3, [hunk("1", 6)]));
-    reviews.update(review("a", 1, []));
+    store.review(review("b", 2, [hunk("1", 5)]));
+    store.review(review("b", 3, [hunk("1", 6)]));
+    store.review(review("a", 1, []));
     desk.editors = [a, b];
     desk.changed();
     desk.changed();
     expect(a.resets.length).toBe(4);
     expect(b.resets).toEqual(["added 6", "made", "words", "removed"]);
-    reviews.update(review("a", 4, [hunk("1", 4), hunk("2", 9)]));
+    store.review(review("a", 4, [hunk("1", 4), hunk("2", 9)]));
     expect(a.resets.slice(4)).toEqual(["added 4 9", "made", "words", "removed"]);
     expect(b.resets.length).toBe(4);
   });
 
   it("are cleared with the decision, and never set on a file without edits", () => {
-    reviews.update(review("b", 1, [hunk("1", 3)]));
+    store.review(review("b", 1, [hunk("1", 3)]));
     expect(a.resets).toEqual([]);
-    reviews.update(review("a", 2, [hunk("1", 3)]));
-    reviews.update(review("a", 3, []));
+    store.review(review("a", 2, [hunk("1", 3)]));
+    store.review(review("a", 3, []));
     expect(a.resets).toEqual(["added 3", "made", "words", "removed", "added", "made", "words", "removed"]);
   });
 
   it("wait while the document is newer than the report", () => {
     a.document.version = 7;
-    reviews.update(review("a", 1, [hunk("1", 3)], 6));
+    store.review(review("a", 1, [hunk("1", 3)], 6));
     expect(a.resets).toEqual([]);
-    reviews.update(review("a", 2, [hunk("1", 4)], 7));
+    store.review(review("a", 2, [hunk("1", 4)], 7));
     expect(a.resets).toEqual(["added 4", "made", "words", "removed"]);
   });
 
   it("are set again on an editor that was hidden", () => {
-    reviews.update(review("a", 1, [hunk("1", 3)]));
+    store.review(review("a", 1, [hunk("1", 3)]));
     const again = new FakeEditor("file:///w/a");
     desk.editors = [again];
     desk.changed();
@@ -270,13 +260,13 @@ describe("the decorations of hunks", () => {
 
 describe("a new file", () => {
   it("has marks beside its lines instead of colour, and says that it is new", async () => {
-    const reviews = new ReviewStore();
+    const store = new TestStore();
     const editor = new FakeEditor("file:///w/a");
     desk.editors = [editor];
-    new HunkDecorations(reviews, "ext" as unknown as Uri);
-    reviews.update({ ...review("a", 1, [hunk("1", 0, { addedLines: 155 })]), kind: "created" });
+    new HunkDecorations(store, "ext" as unknown as Uri);
+    store.review({ ...review("a", 1, [hunk("1", 0, { addedLines: 155 })]), kind: "created" });
     expect(editor.resets).toEqual(["added", "made 0", "words", "removed"]);
-    const lenses = await new HunkLenses(reviews).provideCodeLenses(editor.document as unknown as TextDocument, {} as CancellationToken);
+    const lenses = await new HunkLenses(store).provideCodeLenses(editor.document as unknown as TextDocument, {} as CancellationToken);
     expect(lenses.map(({ command }) => command?.title)).toEqual(["$(check)\u00a0Accept", "$(discard)\u00a0Reject", "New file (+155)"]);
   });
 });
@@ -315,9 +305,9 @@ describe("a decision while the user types", () => {
         return Promise.resolve(answers.shift() ?? { applied: 0, stale: 1, failed: [] });
       },
     };
-    const reviews = new ReviewStore();
-    reviews.update(review("a", 7, [hunk("1", 3)]));
-    new ReviewCommands(agent as never, reviews, {} as never, { get: () => undefined } as never);
+    const store = new TestStore();
+    store.review(review("a", 7, [hunk("1", 3)]));
+    new ReviewCommands(agent as never, store, {} as never, { get: () => undefined } as never);
     const reject = (command: string, ...args: object[]): unknown => {
       // Later than what counts as the second click of a double-click.
       vi.advanceTimersByTime(1_000);
@@ -350,9 +340,9 @@ describe("a decision while the user types", () => {
         return Promise.resolve({ applied: 1, stale: 0, failed: [] });
       },
     };
-    const reviews = new ReviewStore();
-    reviews.update(review("a", 7, [hunk("1", 3)]));
-    new ReviewCommands(agent as never, reviews, {} as never, { get: () => reviews.placed("file:///w/a")[0] } as never);
+    const store = new TestStore();
+    store.review(review("a", 7, [hunk("1", 3)]));
+    new ReviewCommands(agent as never, store, {} as never, { get: () => store.reviews.placed("file:///w/a")[0] } as never);
     for (const command of ["acceptHunk", "rejectHunk", "acceptFile", "rejectFile", "acceptPlanItem"]) {
       expect(await registered.get(`cairn.${command}`)?.(undefined, undefined)).toBe(false);
     }
@@ -384,10 +374,10 @@ describe("a double-click on a decision", () => {
         return Promise.resolve({ applied: 1, stale: 0, failed: [] });
       },
     };
-    const reviews = new ReviewStore();
-    reviews.update(review("a", 1, [hunk("1", 3), hunk("2", 9), hunk("3", 20)]));
-    const here = { get: () => reviews.placed("file:///w/a")[0] };
-    new ReviewCommands(agent as never, reviews, {} as never, here as never);
+    const store = new TestStore();
+    store.review(review("a", 1, [hunk("1", 3), hunk("2", 9), hunk("3", 20)]));
+    const here = { get: () => store.reviews.placed("file:///w/a")[0] };
+    new ReviewCommands(agent as never, store, {} as never, here as never);
     const run = async (at: number, command: string, ...args: unknown[]): Promise<void> => {
       now.mockReturnValue(1_000_000 + at);
       await registered.get(`cairn.${command}`)?.(...args);
@@ -433,12 +423,12 @@ describe("removed text", () => {
     settings.clear();
     settings.set("cairn.review.removedText", setting);
     zones.length = 0;
-    const reviews = new ReviewStore();
+    const store = new TestStore();
     const editor = new FakeEditor("file:///w/a");
     desk.editors = [editor];
-    new HunkDecorations(reviews, "ext" as unknown as Uri);
-    new RemovedZones(reviews);
-    reviews.update(review("a", 1, hunks));
+    new HunkDecorations(store, "ext" as unknown as Uri);
+    new RemovedZones(store);
+    store.review(review("a", 1, hunks));
     settings.clear();
     return { painted: editor.resets, zones: [...zones], editor };
   }
@@ -473,16 +463,16 @@ describe("an edit of a whole file", () => {
     hunk("file-1", 0, { range: { start, end: start }, newText: "", addedLines: 0, wholeFile, ...over });
 
   async function shown(...hunks: Hunk[]): Promise<{ lenses: string[]; fixes: string[]; painted: string[]; zones: string[] }> {
-    const reviews = new ReviewStore();
+    const store = new TestStore();
     const editor = new FakeEditor("file:///w/a");
     desk.editors = [editor];
     zones.length = 0;
-    new HunkDecorations(reviews, "ext" as unknown as Uri);
-    new RemovedZones(reviews);
-    reviews.update({ ...review("a", 1, hunks), from: "old/a" });
+    new HunkDecorations(store, "ext" as unknown as Uri);
+    new RemovedZones(store);
+    store.review({ ...review("a", 1, hunks), from: "old/a" });
     const document = editor.document as unknown as TextDocument;
-    const lenses = await new HunkLenses(reviews).provideCodeLenses(document, {} as CancellationToken);
-    const fixes = new HunkActions(reviews).provideCodeActions(document, { start } as unknown as Range);
+    const lenses = await new HunkLenses(store).provideCodeLenses(document, {} as CancellationToken);
+    const fixes = new HunkActions(store).provideCodeActions(document, { start } as unknown as Range);
     return {
       lenses: lenses.map((lens) => `${lens.range.start.line} ${lens.command?.title.replace(/^.*\u00a0/, "") ?? ""}`),
       fixes: fixes.map(({ title }) => title),
@@ -520,13 +510,13 @@ describe("an edit of a whole file", () => {
 
 describe("an outdated edit", () => {
   const shown = async (canApply: boolean | undefined): Promise<{ lenses: string[]; actions: string[] }> => {
-    const reviews = new ReviewStore();
+    const store = new TestStore();
     const over = canApply === undefined ? {} : { canApply };
-    reviews.update(review("a", 1, [hunk("h", 1, { outdated: true, ...over })]));
+    store.review(review("a", 1, [hunk("h", 1, { outdated: true, ...over })]));
     const document = new FakeEditor("file:///w/a").document as unknown as TextDocument;
-    const lenses = await new HunkLenses(reviews).provideCodeLenses(document, { isCancellationRequested: false } as CancellationToken);
+    const lenses = await new HunkLenses(store).provideCodeLenses(document, { isCancellationRequested: false } as CancellationToken);
     const at = { start: { line: 1, character: 0 } } as Range;
-    const actions = new HunkActions(reviews).provideCodeActions(document, at);
+    const actions = new HunkActions(store).provideCodeActions(document, at);
     return { lenses: lenses.map(({ command }) => command?.command ?? ""), actions: actions.map(({ title }) => title) };
   };
 

@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Hunk } from "../src/protocol";
 import { CurrentEdit } from "../src/review/currentEdit";
 import { ReviewKeys } from "../src/review/reviewKeys";
-import { ReviewStore } from "../src/stores/review";
 import { editAt } from "./entries";
 import { FakeEditor, Position, documentChanges, drawn, registered, window } from "./vscode";
+import { TestStore } from "./testStore";
 
 /** A file with this many edits, and an editor with the cursor in the first. */
 class Desk {
-  readonly reviews = new ReviewStore();
+  readonly store = new TestStore();
   readonly editor = new FakeEditor("file:///w/a");
   readonly decided: string[] = [];
   applying = false;
@@ -35,11 +35,11 @@ class Desk {
     }
     registered.set("cairn.revealHunk", () => this.goTo(this.#left[0]));
     registered.set("cairn.nextHunk", () => this.goTo(this.#left[0]));
-    new ReviewKeys(this.reviews, { isApplying: () => this.applying }, new CurrentEdit(this.reviews));
+    new ReviewKeys(this.store, { isApplying: () => this.applying }, new CurrentEdit(this.store));
   }
 
   report(): void {
-    this.reviews.update({ uri: "file:///w/a", path: "a", rev: ++this.#rev, kind: "edited", hunks: [...this.#left] });
+    this.store.review({ uri: "file:///w/a", path: "a", rev: ++this.#rev, kind: "edited", hunks: [...this.#left] });
   }
 
   goTo(to: Hunk | undefined): void {
@@ -122,7 +122,7 @@ describe("the review mode", () => {
   it("decides forty edits with forty keys, however quickly they come", async () => {
     await Promise.all(Array.from({ length: 40 }, (_, index) => desk.press(index % 2 === 0 ? "accept" : "reject")));
     expect(desk.decided).toEqual(Array.from({ length: 40 }, (_, index) => `${index % 2 === 0 ? "accept" : "reject"} ${index}`));
-    expect(desk.reviews.pending).toBe(0);
+    expect(desk.store.reviews.pending).toBe(0);
     await desk.press("accept");
     expect(desk.decided.length).toBe(40);
   });

@@ -4,12 +4,9 @@ import { renderConversation } from "../src/conversation/render";
 import { type SubagentRow, type RootRow, contextOf, idOf, isLive, itemRows } from "../src/plan/rows";
 import { rowText } from "../src/plan/rowLabels";
 import type { SubagentNotification, SubagentPhase, PlanItem, ToolNotification } from "../src/protocol";
-import { SubagentStore } from "../src/stores/subagents";
-import { ReviewStore } from "../src/stores/review";
-import { SessionStore } from "../src/stores/session";
-import { TranscriptStore } from "../src/stores/transcript";
 import { approvalNotice, type Approval } from "../src/text/approval";
 import { said } from "./entries";
+import { TestStore } from "./testStore";
 
 const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
 const parent = { sessionId: "s", turnId: "t", callId: "k1", planItem: "1" };
@@ -124,15 +121,15 @@ describe("the row of a subagent", () => {
 
 describe("the subagent store", () => {
   it("keeps the newest state of each, in the order of the calls", () => {
-    const store = new SubagentStore();
-    store.update(subagent(2, { place: 1 }));
-    store.update(subagent(3, { sessionId: "d", title: "First" }));
-    store.update(subagent(4, { place: 1, title: "Second" }));
-    store.update(subagent(1, { title: "Late" }));
-    expect(store.ofTurn("s", "t").map(({ title }) => title)).toEqual(["First", "Second"]);
-    expect(store.ofTurn("s", "other")).toEqual([]);
-    store.restore([subagent(1, { title: "Restored" })]);
-    expect(store.ofTurn("s", "t").map(({ title }) => title)).toEqual(["Restored"]);
+    const store = new TestStore();
+    store.subagent(subagent(2, { place: 1 }));
+    store.subagent(subagent(3, { sessionId: "d", title: "First" }));
+    store.subagent(subagent(4, { place: 1, title: "Second" }));
+    store.subagent(subagent(1, { title: "Late" }));
+    expect(store.sessions.subagentsOf("s", "t").map(({ title }) => title)).toEqual(["First", "Second"]);
+    expect(store.sessions.subagentsOf("s", "other")).toEqual([]);
+    store.connected({ sessionId: "s", tools: [], transcript: [], subagents: [subagent(1, { title: "Restored" })] });
+    expect(store.sessions.subagentsOf("s", "t").map(({ title }) => title)).toEqual(["Restored"]);
   });
 });
 
@@ -159,18 +156,18 @@ describe("the calls of a subagent", () => {
   });
 
   it("are separate from the agent's calls, and are removed with its turn", () => {
-    const store = new SessionStore();
-    store.update({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Do it" } });
-    store.updateTool(ofParent(2));
-    store.updateTool(tool(3, "c1", { state: "running" }));
-    expect(store.activeTool?.title.template).toBe("Task: Look at a");
-    expect(store.activeToolOf("ct")?.title.template).toBe("Read c1");
-    store.update({ sessionId: "s", turnId: "t2", rev: 4, phase: { kind: "started", text: "Go on" } });
-    expect(store.activeToolOf("ct")).toBeUndefined();
+    const store = new TestStore();
+    store.turn({ sessionId: "s", turnId: "t", rev: 1, phase: { kind: "started", text: "Do it" } });
+    store.tool(ofParent(2));
+    store.tool(tool(3, "c1", { state: "running" }));
+    expect(store.sessions.activeTool?.title.template).toBe("Task: Look at a");
+    expect(store.sessions.activeToolOf("ct")?.title.template).toBe("Read c1");
+    store.turn({ sessionId: "s", turnId: "t2", rev: 4, phase: { kind: "started", text: "Go on" } });
+    expect(store.sessions.activeToolOf("ct")).toBeUndefined();
   });
 
   it("are shown under the call that started it, the newest only", () => {
-    const store = new TranscriptStore();
+    const store = new TestStore();
     store.tool(ofParent(1));
     store.tool({ ...ofParent(2), callId: "k2", title: said("Task: Look at b") });
     for (let n = 1; n <= 14; n++) {
@@ -192,15 +189,15 @@ describe("the calls of a subagent", () => {
       forSession: "",
       subagent: "Look at a",
     });
-    const lines = renderConversation(store.entries).split("\n");
+    const lines = renderConversation(store.transcript.entries).split("\n");
     expect(lines.slice(0, 3)).toEqual(["○ Task: Look at a  (running)", "    … 3 earlier calls …", "    ✓ Read c4"]);
     expect(lines.slice(-4)).toEqual(["    ? Run x  (waits for approval)", "      $ x", "○ Task: Look at b  (running)", ""]);
   });
 
   it("are shown alone if that call is no longer kept", () => {
-    const store = new TranscriptStore();
+    const store = new TestStore();
     store.tool(tool(1, "c1"));
-    expect(renderConversation(store.entries)).toBe("✓ Read c1\n");
+    expect(renderConversation(store.transcript.entries)).toBe("✓ Read c1\n");
   });
 });
 
@@ -220,9 +217,9 @@ describe("an edit of a subagent", () => {
       mixed: false,
       outdated: false,
     };
-    const store = new ReviewStore();
-    store.update({ uri: "file:///a", path: "a", rev: 1, kind: "edited", hunks: [{ ...hunk, subagent: { sessionId: "c", planItem: "7" } }] });
-    expect([store.ofItem("s", "1").length, store.ofItem("c", "7").length, store.ofItem("c", "1").length]).toEqual([1, 1, 0]);
+    const store = new TestStore();
+    store.review({ uri: "file:///a", path: "a", rev: 1, kind: "edited", hunks: [{ ...hunk, subagent: { sessionId: "c", planItem: "7" } }] });
+    expect([store.reviews.ofItem("s", "1").length, store.reviews.ofItem("c", "7").length, store.reviews.ofItem("c", "1").length]).toEqual([1, 1, 0]);
   });
 });
 

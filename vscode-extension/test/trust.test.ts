@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { type Made, isUsersOwn, propertiesOf, settingsOf } from "../src/daemon/settings";
 import { type Facts, statusLabel } from "../src/status/label";
 import { readKeys, withKey } from "../src/stores/keys";
-import { StatusStore } from "../src/stores/status";
+import { TestStore } from "./testStore";
 import { said } from "./entries";
 
 interface Manifest {
@@ -101,12 +101,12 @@ describe("a workspace that is not trusted", () => {
   });
 
   it("follows the state that the daemon reports", () => {
-    const store = new StatusStore();
-    store.setLink({ kind: "running", version: "1" });
+    const store = new TestStore();
+    store.link({ kind: "running", version: "1" });
     const status = { rev: 1, model: { provider: "m", name: "m", replay: false }, connection: { kind: "idle" } } as const;
-    store.restore({ ...status, banners: [{ kind: "untrusted", ...said("") }] });
-    expect(store.untrusted).toBe(true);
-    store.update({ ...status, rev: 2, banners: [] });
-    expect(store.untrusted).toBe(false);
+    store.status({ ...status, banners: [{ kind: "untrusted", ...said("") }] });
+    expect(store.state.status.untrusted).toBe(true);
+    store.status({ ...status, rev: 2, banners: [] });
+    expect(store.state.status.untrusted).toBe(false);
   });
 });

@@ -2,10 +2,9 @@ import * as vscode from "vscode";
 
 import { type Agent, reasonOf } from "../daemon/agent";
 import { requests } from "../protocol";
-import type { SessionStore } from "../stores/session";
 
 /** Compacts now, or after the current round. The conversation shows the result. */
-export async function compactConversation(agent: Agent, { current }: SessionStore): Promise<void> {
+export async function compactConversation(agent: Agent, current: string | undefined): Promise<void> {
   if (current === undefined) {
     vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no conversation to compact."), 5_000);
     return;

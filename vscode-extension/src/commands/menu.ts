@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import { readyPlan } from "../plan/planReady";
 import { openItems } from "../plan/rows";
-import type { Stores } from "../status/statusBar";
+import type { State } from "../stores/state";
 import { label, oneLine } from "../text/display";
 import { modeText } from "../text/modes";
 
@@ -11,19 +11,20 @@ interface Entry extends vscode.QuickPickItem {
 }
 
 /** Menu of the status bar item: the commands that apply now. */
-export async function showMenu(stores: Stores): Promise<void> {
-  const { link } = stores.status;
+export async function showMenu(state: State): Promise<void> {
+  const { link } = state.status;
   const title = link.kind === "failed" ? oneLine(link.message, 300) : "Cairn";
-  const picked = await vscode.window.showQuickPick(menuEntries(stores), { title });
+  const picked = await vscode.window.showQuickPick(menuEntries(state), { title });
   if (picked?.command !== undefined) {
     await vscode.commands.executeCommand(picked.command);
   }
 }
 
 /** Entries of the menu. The first is selected when the menu opens, so it only shows something. */
-export function menuEntries({ status, sessions, plans, reviews, modes }: Stores): Entry[] {
+export function menuEntries(state: State): Entry[] {
+  const { status, sessions, plans, reviews, modes } = state;
   const running = sessions.running;
-  const ready = readyPlan(sessions, modes) !== undefined;
+  const ready = readyPlan(state) !== undefined;
   const open = !running && plans.plan !== undefined && openItems(plans.plan) > 0;
   const groups: (Entry | false)[][] = [
     [

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import type { StatusStore } from "../stores/status";
+import type { Store } from "../stores/store";
 import { oneLine } from "../text/display";
 
 /** Leads to a model when a task cannot start without one, and back to the task. */
@@ -9,10 +9,10 @@ export class ModelSetup implements vscode.Disposable {
   /** Offers the text again that waits for a model. */
   #waiting: { readonly text: string; readonly again: () => unknown } | undefined;
 
-  constructor(private readonly status: StatusStore) {
-    this.#subscription = status.onDidChange(() => {
+  constructor(private readonly store: Store) {
+    this.#subscription = store.on(["status"], () => {
       const waiting = this.#waiting;
-      if (waiting !== undefined && status.hasModel) {
+      if (waiting !== undefined && store.state.status.hasModel) {
         this.#waiting = undefined;
         void this.#goOn(waiting.text, waiting.again);
       }
@@ -47,7 +47,7 @@ export class ModelSetup implements vscode.Disposable {
   }
 
   async #goOn(text: string, again: () => unknown): Promise<void> {
-    const model = this.status.status?.model.name ?? "";
+    const model = this.store.state.status.status?.model.name ?? "";
     const go = vscode.l10n.t("Continue with the Task");
     const answer = await vscode.window.showInformationMessage(
       vscode.l10n.t("{0} can be used now. Your task is kept: {1}", oneLine(model, 60), oneLine(text, 80)),

@@ -1,15 +1,15 @@
 import * as vscode from "vscode";
 
 import type { ReviewMode } from "../protocol";
-import type { ModeStore } from "../stores/mode";
-import type { SessionStore } from "../stores/session";
+import type { Store } from "../stores/store";
 import { MODES, modeText } from "../text/modes";
 
 interface Choice extends vscode.QuickPickItem {
   readonly mode: ReviewMode;
 }
 
-export async function chooseMode(modes: ModeStore, sessions: SessionStore): Promise<void> {
+export async function chooseMode(store: Store): Promise<void> {
+  const { modes, sessions } = store.state;
   const current = modes.of(sessions.current);
   const choices = MODES.map((mode): Choice => {
     const { name, icon, explanation } = modeText(mode);
@@ -22,6 +22,6 @@ export async function chooseMode(modes: ModeStore, sessions: SessionStore): Prom
       : vscode.l10n.t("In this session and in new ones"),
   });
   if (picked !== undefined) {
-    modes.choose(picked.mode, sessions.current);
+    store.apply({ kind: "mode", mode: picked.mode, sessionId: store.state.sessions.current });
   }
 }

@@ -1,5 +1,5 @@
 import type { Agent } from "../daemon/agent";
-import { type SessionSnapshot, requests } from "../protocol";
+import { requests } from "../protocol";
 import type { ReadPage } from "../stores/reading";
 
 /** Reads a page of earlier entries of a session. */
@@ -10,9 +10,4 @@ export async function readPage(agent: Agent, ...[sessionId, end]: Parameters<Rea
   }
   const { transcript, earlier } = answer;
   return { transcript, ...(earlier !== undefined && { earlier }) };
-}
-
-/** Sessions that have entries before those of their transcript. */
-export function cutOf(sessions: readonly SessionSnapshot[]): string[] {
-  return sessions.filter(({ earlier }) => earlier !== undefined).map(({ sessionId }) => sessionId);
 }

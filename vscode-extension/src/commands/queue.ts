@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import type { QueuedRow, Row } from "../plan/rows";
-import type { SessionStore } from "../stores/session";
+import type { Store } from "../stores/store";
 import { showFailure } from "../status/offer";
 import type { TaskRequests } from "./taskRequests";
 
@@ -11,7 +11,7 @@ export class QueueCommands implements vscode.Disposable {
 
   constructor(
     private readonly tasks: TaskRequests,
-    private readonly sessions: SessionStore,
+    private readonly store: Store,
   ) {
     const on = (command: string, run: (row: QueuedRow) => Promise<void>): vscode.Disposable =>
       vscode.commands.registerCommand(command, async (row: Row | undefined) => {
@@ -32,7 +32,7 @@ export class QueueCommands implements vscode.Disposable {
   }
 
   async #add(given: unknown): Promise<void> {
-    const turn = this.sessions.turn;
+    const turn = this.store.state.sessions.turn;
     if (turn === undefined) {
       await vscode.commands.executeCommand("cairn.runTask", given);
       return;

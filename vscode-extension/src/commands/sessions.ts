@@ -2,18 +2,11 @@ import * as vscode from "vscode";
 
 import type { Agent } from "../daemon/agent";
 import { type ExportFormat, type SessionSnapshot, type SessionSummary, requests } from "../protocol";
-import type { SessionStore } from "../stores/session";
+import type { Store } from "../stores/store";
 import { inert, oneLine } from "../text/display";
 import { sessionTitle } from "../text/sessions";
 import { showFailure } from "../status/offer";
 import { type SessionButton, SessionList } from "./sessionList";
-
-/** Views that show the session in view. */
-export interface SessionView {
-  show(session: SessionSnapshot): Promise<void>;
-  /** Empties the views if they show this session, which was deleted. */
-  clear(sessionId: string): void;
-}
 
 type Named = Pick<SessionSummary, "sessionId" | "task" | "name">;
 
@@ -28,8 +21,9 @@ export class SessionCommands implements vscode.Disposable {
 
   constructor(
     private readonly agent: Agent,
-    private readonly sessions: SessionStore,
-    private readonly view: SessionView,
+    private readonly store: Store,
+    /** Reads the plans of the session that came into view. */
+    private readonly readPlans: () => Promise<void>,
   ) {
     this.#subscriptions = vscode.Disposable.from(
       vscode.commands.registerCommand("cairn.openSession", (id?: unknown) =>
@@ -87,14 +81,14 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   async #forkCurrent(): Promise<void> {
-    const { current } = this.sessions;
+    const { current } = this.store.state.sessions;
     if (current !== undefined) {
       await this.#fork({ sessionId: current });
     }
   }
 
   async #renameCurrent(): Promise<void> {
-    const { current, name, title } = this.sessions;
+    const { current, name, title } = this.store.state.sessions;
     if (current === undefined) {
       vscode.window.setStatusBarMessage(NONE_OPEN(), 5_000);
     } else {
@@ -112,20 +106,21 @@ export class SessionCommands implements vscode.Disposable {
     });
     if (answer !== undefined) {
       await this.agent.request(requests.renameSession, { sessionId, name: answer });
-      this.sessions.rename(sessionId, answer.trim());
+      this.store.apply({ kind: "renamed", sessionId, name: answer.trim() });
     }
   }
 
   async #show(opened: { readonly kind: "opened"; readonly session: SessionSnapshot } | { readonly kind: "earlier" }): Promise<void> {
     if (opened.kind === "opened") {
-      await this.view.show(opened.session);
+      this.store.apply({ kind: "opened", session: opened.session });
+      await this.readPlans();
       // Its plan is in the same side bar.
       await vscode.commands.executeCommand("cairn.showConversation");
     }
   }
 
   async #deleteCurrent(): Promise<void> {
-    const { current, name, title } = this.sessions;
+    const { current, name, title } = this.store.state.sessions;
     if (current === undefined) {
       vscode.window.setStatusBarMessage(NONE_OPEN(), 5_000);
     } else {
@@ -135,9 +130,9 @@ export class SessionCommands implements vscode.Disposable {
 
   async #delete(session: Named): Promise<void> {
     const { sessionId } = session;
-    const inView = this.sessions.current === sessionId;
+    const inView = this.store.state.sessions.current === sessionId;
     await this.agent.request(requests.deleteSession, { sessionId });
-    this.view.clear(sessionId);
+    this.store.apply({ kind: "removed", sessionId });
     void this.#try(() => this.#offerUndo(session, inView));
   }
 
@@ -154,7 +149,7 @@ export class SessionCommands implements vscode.Disposable {
     }
     const { sessionId } = session;
     await this.agent.request(requests.restoreSession, { sessionId });
-    if (wasInView && !this.sessions.running) {
+    if (wasInView && !this.store.state.sessions.running) {
       await this.#show(await this.agent.request(requests.openSession, { sessionId }));
     } else {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: the session “{0}” is back.", name), 5_000);
@@ -162,7 +157,7 @@ export class SessionCommands implements vscode.Disposable {
   }
 
   async #exportCurrent(format: ExportFormat): Promise<void> {
-    const { current } = this.sessions;
+    const { current } = this.store.state.sessions;
     if (current === undefined) {
       vscode.window.setStatusBarMessage(NONE_OPEN(), 5_000);
     } else {

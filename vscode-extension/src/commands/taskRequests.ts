@@ -3,17 +3,14 @@ import { l10n } from "vscode";
 import { type Again, chipLabel, withContent } from "../conversation/attachments";
 import type { Agent } from "../daemon/agent";
 import { type Attachment, type ReviewMode, type TaskContext, requests } from "../protocol";
-import type { ModeStore } from "../stores/mode";
-import type { SessionStore, Turn } from "../stores/session";
-import type { TranscriptStore } from "../stores/transcript";
+import type { Turn } from "../stores/session";
+import type { Store } from "../stores/store";
 
 /** Requests that start, steer, queue and end tasks, for commands and for the composer. A failure is the caller's to show. */
 export class TaskRequests {
   constructor(
     private readonly agent: Agent,
-    private readonly sessions: SessionStore,
-    private readonly modes: ModeStore,
-    private readonly transcript: TranscriptStore,
+    private readonly store: Store,
   ) {}
 
   /** A turn of a session, or of a new one. */
@@ -21,17 +18,17 @@ export class TaskRequests {
     text: string,
     sessionId: string | undefined,
     context: TaskContext,
-    mode: ReviewMode = this.modes.of(sessionId),
+    mode: ReviewMode = this.store.state.modes.of(sessionId),
     attachments: readonly Attachment[] = [],
   ): Promise<void> {
     const session = sessionId === undefined ? {} : { sessionId };
     const started = await this.agent.request(requests.runTask, { text, ...session, mode, context, ...sent(attachments) });
-    this.modes.began(started.sessionId, started.turnId, mode);
+    this.store.apply({ kind: "began", sessionId: started.sessionId, turnId: started.turnId, mode });
   }
 
   /** The task of an ended turn once more, with what was attached to it. */
   async again({ sessionId, turnId, text }: Turn): Promise<void> {
-    const first = this.transcript.get(`user:${turnId}`);
+    const first = this.store.state.transcript.get(`user:${turnId}`);
     const sentWith = first?.kind === "message" ? first.attachments : undefined;
     const { attachments, lost } = await this.contentOf(sessionId, turnId, sentWith ?? []);
     if (lost.length > 0) {
@@ -52,7 +49,7 @@ export class TaskRequests {
   }
 
   async queue(sessionId: string, text: string, attachments: readonly Attachment[] = []): Promise<void> {
-    await this.agent.request(requests.queueAdd, { sessionId, text, mode: this.modes.of(sessionId), ...sent(attachments) });
+    await this.agent.request(requests.queueAdd, { sessionId, text, mode: this.store.state.modes.of(sessionId), ...sent(attachments) });
   }
 
   async sendQueued(sessionId: string, id: string): Promise<void> {
@@ -79,7 +76,7 @@ export class TaskRequests {
     queue: boolean,
     attachments: readonly Attachment[] = [],
   ): Promise<void> {
-    const turn = sessionId === undefined ? undefined : this.sessions.turnOf(sessionId);
+    const turn = sessionId === undefined ? undefined : this.store.state.sessions.turnOf(sessionId);
     if (turn?.phase.kind !== "started") {
       await this.start(text, sessionId, context, undefined, attachments);
     } else if (queue) {

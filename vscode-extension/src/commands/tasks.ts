@@ -4,8 +4,8 @@ import { kindOf, problemOf, reasonOf } from "../daemon/agent";
 import { readyPlan } from "../plan/planReady";
 import type { ReviewMode, TaskContext } from "../protocol";
 import type { DraftStore } from "../stores/drafts";
-import type { ModeStore } from "../stores/mode";
-import type { SessionStore, Turn } from "../stores/session";
+import type { Turn } from "../stores/session";
+import type { Store } from "../stores/store";
 import { offerActions, showFailure } from "../status/offer";
 import { lastQuestion } from "../text/answer";
 import { oneLine } from "../text/display";
@@ -38,8 +38,7 @@ export class TaskCommands implements vscode.Disposable {
 
   constructor(
     private readonly tasks: TaskRequests,
-    private readonly sessions: SessionStore,
-    private readonly modes: ModeStore,
+    private readonly store: Store,
     private readonly drafts: DraftStore,
     private readonly setup: ModelSetup,
     private readonly view: Composer,
@@ -71,7 +70,7 @@ export class TaskCommands implements vscode.Disposable {
       await this.#compose(NEW_TASK);
       return;
     }
-    const { running } = this.sessions;
+    const { running } = this.store.state.sessions;
     if (running) {
       await this.#insteadOfAnother(words);
       return;
@@ -91,7 +90,7 @@ export class TaskCommands implements vscode.Disposable {
       return;
     }
     // One may have begun while the user was typing.
-    if (this.sessions.turn?.phase.kind === "started") {
+    if (this.store.state.sessions.turn?.phase.kind === "started") {
       await this.#insteadOfAnother(text);
     } else {
       await this.#start(text, undefined, context);
@@ -100,7 +99,7 @@ export class TaskCommands implements vscode.Disposable {
 
   /** Sends a message to the session in view: to the running turn, or as its next turn. */
   async #reply(): Promise<void> {
-    const turn = this.sessions.turn;
+    const turn = this.store.state.sessions.turn;
     if (turn === undefined) {
       await this.#runTask(undefined);
       return;
@@ -136,7 +135,7 @@ export class TaskCommands implements vscode.Disposable {
   /** To the running turn, or as the next one of its session. */
   async #send(turn: Turn, text: string, context: TaskContext): Promise<boolean> {
     // The turn may have ended, or another begun, while the user was typing.
-    const now = this.sessions.turnOf(turn.sessionId) ?? turn;
+    const now = this.store.state.sessions.turnOf(turn.sessionId) ?? turn;
     return now.phase.kind === "started" ? await this.#steer(now, text) : await this.#start(text, turn.sessionId, context);
   }
 
@@ -148,8 +147,8 @@ export class TaskCommands implements vscode.Disposable {
       return;
     }
     const purpose = this.#prompts.get(document) ?? NEW_TASK;
-    const turn = purpose === NEW_TASK ? undefined : this.sessions.turnOf(purpose);
-    if (turn === undefined && this.sessions.running) {
+    const turn = purpose === NEW_TASK ? undefined : this.store.state.sessions.turnOf(purpose);
+    if (turn === undefined && this.store.state.sessions.running) {
       await this.#insteadOfAnother(text);
       return;
     }
@@ -178,7 +177,7 @@ export class TaskCommands implements vscode.Disposable {
 
   /** Starts the next turn of the session in view with a given text. */
   async #followUp(text: unknown): Promise<void> {
-    const turn = this.sessions.turn;
+    const turn = this.store.state.sessions.turn;
     if (typeof text !== "string" || turn === undefined) {
       return;
     }
@@ -191,7 +190,7 @@ export class TaskCommands implements vscode.Disposable {
 
   /** Sends the task of the newest turn of a session again, by default of the session in view. */
   async #tryAgain(sessionId: unknown): Promise<void> {
-    const turn = typeof sessionId === "string" ? this.sessions.turnOf(sessionId) : this.sessions.turn;
+    const turn = typeof sessionId === "string" ? this.store.state.sessions.turnOf(sessionId) : this.store.state.sessions.turn;
     if (turn === undefined || turn.text === "") {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no task to try again."), 5_000);
     } else if (turn.phase.kind === "started") {
@@ -203,7 +202,7 @@ export class TaskCommands implements vscode.Disposable {
 
   /** The user said yes to a plan: from here on its edits are proposals. */
   async #runPlan(): Promise<void> {
-    const turn = readyPlan(this.sessions, this.modes);
+    const turn = readyPlan(this.store.state);
     if (turn === undefined) {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no plan to approve."), 5_000);
     } else {
@@ -212,7 +211,7 @@ export class TaskCommands implements vscode.Disposable {
   }
 
   async #cancel(): Promise<void> {
-    const turn = this.sessions.turn;
+    const turn = this.store.state.sessions.turn;
     if (turn?.phase.kind !== "started") {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: no task is running."), 5_000);
       return;
@@ -226,7 +225,7 @@ export class TaskCommands implements vscode.Disposable {
 
   /** Describes an unusual condition of the turn that the text would start. */
   #hint(words: string, sessionId?: string): string {
-    const mode = this.modes.of(sessionId);
+    const mode = this.store.state.modes.of(sessionId);
     return mode === "review" ? words : vscode.l10n.t("{0} ({1} mode)", words, modeText(mode).name);
   }
 
@@ -241,7 +240,7 @@ export class TaskCommands implements vscode.Disposable {
     };
     const cancel = { label: `$(debug-stop) ${vscode.l10n.t("Cancel the Running Task")}`, detail: vscode.l10n.t("Then another one can be started") };
     const picked = await vscode.window.showQuickPick([tell, queue, cancel], { title: vscode.l10n.t("A task is running"), ignoreFocusOut: true });
-    const turn = this.sessions.turn;
+    const turn = this.store.state.sessions.turn;
     if (picked === cancel) {
       await this.#cancel();
     } else if (picked === queue) {

@@ -1,4 +1,5 @@
-import { ARMED_AFTER_MS, type ApprovalStore } from "../stores/approval";
+import { ARMED_AFTER_MS, type Asking } from "../stores/approval";
+import type { Store } from "../stores/store";
 import type { FromPage } from "./messages";
 
 /** Answers to approvals on the page. An answer counts only for a question that was on screen for long enough. */
@@ -7,7 +8,8 @@ export class ApprovalAnswers {
   readonly #asked = new Map<string, number>();
 
   constructor(
-    private readonly approvals: ApprovalStore,
+    private readonly store: Store,
+    private readonly asking: Asking,
     private readonly port: { run(command: string, ...args: unknown[]): void; now(): number },
   ) {}
 
@@ -34,7 +36,7 @@ export class ApprovalAnswers {
 
   /** Gives an answer, and returns the turn in which it counted. The time is checked by the page's clock and by ours. */
   give({ id, decision, words, shownForMs }: Extract<FromPage, { type: "approve" }>): string | undefined {
-    const params = this.approvals.get(id);
+    const params = this.store.state.approvals.get(id);
     const asked = this.#asked.get(id);
     if (params === undefined) {
       return undefined;
@@ -46,6 +48,6 @@ export class ApprovalAnswers {
     if (asked === undefined || shownForMs < ARMED_AFTER_MS || this.port.now() - asked < ARMED_AFTER_MS) {
       return undefined;
     }
-    return this.approvals.answer(id, decision, words) === "counted" ? params.turnId : undefined;
+    return this.asking.answerApproval(id, decision, words) === "counted" ? params.turnId : undefined;
   }
 }

@@ -1,17 +1,21 @@
 import type { TaskRequests } from "../commands/taskRequests";
 import { reasonOf } from "../daemon/agent";
-import type { Attachment } from "../protocol";
+import type { Attachment, MessageNotification } from "../protocol";
 import type { Disposable } from "../stores/emitter";
 import type { Reading } from "../stores/reading";
-import { type CallPlace, type TranscriptChange, type TranscriptStore, toolKey } from "../stores/transcript";
+import type { Asking } from "../stores/approval";
+import type { Sessions } from "../stores/session";
+import type { State } from "../stores/state";
+import type { News, Store } from "../stores/store";
+import { type CallPlace, type Entry, type Turns, messageKey, toolKey } from "../stores/transcript";
 import { decideFile, pendingOf } from "./edits";
 import { ApprovalAnswers } from "./approvalAnswers";
 import { Composing, isOfComposer } from "./composing";
-import { type ItemFacts, copyText, messageVersion, textVersion, turnItems } from "./items";
+import { type ItemFacts, copyText, messageVersion, turnItems } from "./items";
 import type { ComposerMemory } from "./memory";
 import { type FromPage, VERSION, readMessage } from "./messages";
 import type { Page, Port } from "./port";
-import { type StateSources, footerOf, viewState } from "./state";
+import { type Around, footerOf, viewState } from "./state";
 import { restoredTurns } from "./restored";
 import { pageStrings } from "./strings";
 import { Sync } from "./sync";
@@ -19,8 +23,9 @@ import { Sync } from "./sync";
 /** At most one repaint in this many milliseconds: a stream may bring hundreds of pieces a second. */
 export const REPAINT_MS = 50;
 
-interface Parts extends StateSources {
-  readonly transcript: TranscriptStore;
+interface Parts extends Around {
+  readonly store: Store;
+  readonly asking: Asking;
   readonly tasks: TaskRequests;
   readonly memory: ComposerMemory;
 }
@@ -41,15 +46,12 @@ export class ConversationController implements Disposable {
   #ready = false;
   /** Session that the page shows; empty for none. */
   #session = "";
-  /** Session in view at the last change. Another one may run while the user begins a new one. */
-  #current: string | undefined;
-  #newest = "";
   #fresh = false;
   #reminders = false;
   #focus = false;
   /** Item to which the page leads as soon as it has it. */
   #show = "";
-  #state = "";
+  #sent = "";
   #stale = false;
   /** The newest entries were part of what the page was sent. */
   #hadNewest = true;
@@ -59,45 +61,22 @@ export class ConversationController implements Disposable {
     private readonly parts: Parts,
     private readonly port: Port,
   ) {
-    this.#answers = new ApprovalAnswers(parts.approvals, port);
+    this.#answers = new ApprovalAnswers(parts.store, parts.asking, port);
     this.#composing = new Composing(parts.memory, parts.tasks, port, {
       session: () => this.#session,
       post: (message) => this.#page?.post(message),
       changed: () => this.#flush(),
     });
-    const { transcript, sessions, status, plans, reviews, approvals, modes, queue, questions } = parts;
-    const update = (): void => this.#schedule();
+    const { store } = parts;
     this.#subscriptions = [
-      transcript.onDidChange((change) => this.#changed(change)),
+      store.on(["status", "sessions", "plans", "transcript", "reviews", "approvals", "modes", "questions"], (news) => this.#follow(news)),
       parts.reading.onDidChange(() => this.#touch(...this.#sync.turns, ...this.#turns().keys())),
-      sessions.onDidChange(() => {
-        // A turn that begins, or a session that is opened, is what the user wants to see.
-        if (sessions.current !== this.#current || sessions.running) {
-          this.#fresh = false;
-        }
-        this.#current = sessions.current;
-        // Only the newest turn offers what can be done next.
-        const newest = sessions.turn?.turnId ?? "";
-        if (newest !== this.#newest) {
-          this.#touch(this.#newest, newest);
-          this.#newest = newest;
-        }
-        this.#schedule();
-      }),
-      sessions.onDidEndTurn(({ turnId }) => this.#touch(turnId)),
-      reviews.onDidChange(() => this.#touch(...this.#turns().keys())),
-      status.onDidChange(update),
-      parts.servers.onDidChange(update),
-      plans.onDidChange(update),
-      approvals.onDidAdd(update),
-      approvals.onDidSettle((id) => {
-        this.#answers.settled(id);
-        this.#schedule();
-      }),
-      modes.onDidChange(update),
-      queue.onDidChange(update),
-      questions.onDidChange(update),
+      parts.servers.onDidChange(() => this.#schedule()),
     ];
+  }
+
+  get #state(): State {
+    return this.parts.store.state;
   }
 
   dispose(): void {
@@ -111,7 +90,7 @@ export class ConversationController implements Disposable {
   show(page: Page | undefined): void {
     this.#page = page;
     this.#ready = false;
-    this.#state = "";
+    this.#sent = "";
     this.#answers.clear();
     if (page === undefined) {
       clearTimeout(this.#timer);
@@ -160,7 +139,8 @@ export class ConversationController implements Disposable {
 
   /** Begins a new conversation, which has a session from its first message on. A running task gets the text instead. */
   begin(text = "", attachments: readonly Attachment[] = []): void {
-    const { sessions, memory } = this.parts;
+    const { memory } = this.parts;
+    const { sessions } = this.#state;
     this.#fresh = !sessions.running;
     const session = this.#fresh ? "" : (sessions.current ?? "");
     this.#composing.tray.restore(session, memory.attachments(session));
@@ -198,7 +178,8 @@ export class ConversationController implements Disposable {
   }
 
   async #do(message: FromPage): Promise<void> {
-    const { memory, sessions, tasks } = this.parts;
+    const { memory, tasks } = this.parts;
+    const { sessions } = this.#state;
     if (isOfComposer(message)) {
       await this.#composing.take(message);
       return;
@@ -282,10 +263,10 @@ export class ConversationController implements Disposable {
         break;
       }
       case "answer":
-        this.parts.questions.answer(message.id, message.words);
+        this.parts.asking.answer(message.id, message.words);
         break;
       case "edit":
-        decideFile(this.parts.reviews, this.port, message);
+        decideFile(this.#state.reviews, this.port, message);
         break;
       case "command":
         this.port.run(message.name);
@@ -318,24 +299,62 @@ export class ConversationController implements Disposable {
     }
   }
 
-  #changed({ place, grown }: TranscriptChange): void {
-    if (place === undefined) {
+  #follow({ before, change }: News): void {
+    const { sessions, transcript, reviews, approvals } = this.#state;
+    if (change.kind === "opened" || change.kind === "connected" || change.kind === "removed") {
       this.#stale = true;
       this.#fresh = false;
-    } else if (place.session !== this.#session) {
-      // Another session than the one in view: nothing to draw.
-      return;
-    } else if (grown === undefined || this.#dirty.has(place.turn) || !this.#grow(place.turn, grown)) {
-      this.#dirty.add(place.turn);
+    } else if (!(change.kind === "message" && this.#grow(before, change.message))) {
+      this.#compareTurns(before.transcript.turnsOf(this.#session), transcript.turnsOf(this.#session));
+    }
+    if (sessions !== before.sessions) {
+      this.#followSessions(before.sessions);
+    }
+    if (reviews !== before.reviews) {
+      this.#touch(...this.#turns().keys());
+    }
+    for (const { approvalId } of before.approvals.waiting) {
+      if (approvals.get(approvalId) === undefined) {
+        this.#answers.settled(approvalId);
+      }
     }
     this.#schedule();
   }
 
-  #grow(turn: string, { id, delta }: { readonly id: string; readonly delta: string }): boolean {
-    const entry = this.parts.transcript.get(id);
+  #followSessions(before: Sessions): void {
+    const { sessions } = this.#state;
+    // A turn that begins, or a session that is opened, is what the user wants to see.
+    if (sessions.current !== before.current || sessions.running) {
+      this.#fresh = false;
+    }
+    // Only the newest turn offers what can be done next.
+    const [was, now] = [before.turn, sessions.turn];
+    if (was?.turnId !== now?.turnId || was?.phase.kind !== now?.phase.kind) {
+      this.#touch(was?.turnId ?? "", now?.turnId ?? "");
+    }
+  }
+
+  #compareTurns(before: Turns, now: Turns): void {
+    for (const turn of new Set([...before.keys(), ...now.keys()])) {
+      if (before.get(turn) !== now.get(turn)) {
+        this.#dirty.add(turn);
+      }
+    }
+  }
+
+  /** True if the page can be sent what a message grew by. */
+  #grow({ transcript }: State, { sessionId, turnId, itemId, delta, text, incomplete }: MessageNotification): boolean {
+    const isOf = ({ id }: Entry): boolean => id === messageKey({ sessionId, itemId });
+    const was = transcript.turnsOf(sessionId).get(turnId)?.findLast(isOf);
+    const entry = this.#state.transcript.turnsOf(sessionId).get(turnId)?.findLast(isOf);
     return (
+      sessionId === this.#session &&
+      text === undefined &&
+      !incomplete &&
+      !this.#dirty.has(turnId) &&
+      was?.kind === "message" &&
       entry?.kind === "message" &&
-      this.#sync.grow(turn, id, delta, textVersion(entry.text.length - delta.length, entry.ended, entry.incomplete), messageVersion(entry))
+      this.#sync.grow(turnId, entry.id, delta, messageVersion(was), messageVersion(entry))
     );
   }
 
@@ -359,7 +378,7 @@ export class ConversationController implements Disposable {
   /** Sends everything, as to a page that has nothing. */
   #reset(): void {
     this.#stale = true;
-    this.#state = "";
+    this.#sent = "";
     this.#flush();
   }
 
@@ -371,7 +390,7 @@ export class ConversationController implements Disposable {
       return;
     }
     const context = this.port.context();
-    const shown = viewState(this.parts, this.#fresh, context);
+    const shown = viewState(this.#state, this.parts, this.#fresh, context);
     const moved = shown.session !== this.#session;
     this.#session = shown.session;
     this.#composing.tray.restore(shown.session, this.parts.memory.attachments(shown.session));
@@ -394,8 +413,8 @@ export class ConversationController implements Disposable {
     this.#stale = false;
     this.#dirty.clear();
     const text = JSON.stringify(state);
-    if (text !== this.#state) {
-      this.#state = text;
+    if (text !== this.#sent) {
+      this.#sent = text;
       page.post({ v: VERSION, type: "state", state });
       this.port.changed(state);
     }
@@ -441,7 +460,7 @@ export class ConversationController implements Disposable {
 
   readonly #facts: ItemFacts = {
     restored: (turn) => this.#restored.get(turn),
-    pending: (uri, turn) => pendingOf(this.parts.reviews, uri, turn),
-    footer: (end, files) => footerOf(this.parts, end, files),
+    pending: (uri, turn) => pendingOf(this.#state.reviews, uri, turn),
+    footer: (end, files) => footerOf(this.#state, end, files),
   };
 }

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import type { TranscriptStore } from "../stores/transcript";
+import type { Store } from "../stores/store";
 import { renderConversation } from "./render";
 
 const URI = vscode.Uri.from({ scheme: "cairn-conversation", path: `/${vscode.l10n.t("Cairn Conversation")}` });
@@ -16,18 +16,18 @@ export class ConversationDocument implements vscode.TextDocumentContentProvider,
 
   readonly onDidChange = this.#changed.event;
 
-  constructor(private readonly transcript: TranscriptStore) {
+  constructor(private readonly store: Store) {
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(URI.scheme, this),
-      transcript.onDidChange(() => this.#schedule()),
+      store.on(["transcript"], () => this.#schedule()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#follow(document)),
       vscode.commands.registerCommand("cairn.openConversationText", () => this.#show()),
     );
   }
 
   provideTextDocumentContent(): string {
-    return renderConversation(this.transcript.entries);
+    return renderConversation(this.store.state.transcript.entries);
   }
 
   dispose(): void {

@@ -1,18 +1,18 @@
 import type { Hunk } from "../protocol";
-import type { ReviewStore } from "../stores/review";
+import type { Reviews } from "../stores/review";
 import type { FromPage } from "./messages";
 
 type EditMessage = Extract<FromPage, { type: "edit" }>;
 
 /** Edits of a turn in a file that wait for a decision, and the revision they are from. */
-export function pendingOf(reviews: ReviewStore, uri: string, turn: string): { readonly rev: number; readonly hunks: readonly Hunk[] } {
+export function pendingOf(reviews: Reviews, uri: string, turn: string): { readonly rev: number; readonly hunks: readonly Hunk[] } {
   const file = reviews.get(uri);
   return { rev: file?.rev ?? 0, hunks: file?.hunks.filter(({ turnId }) => turnId === turn) ?? [] };
 }
 
 /** Opens the first edit of a row, or decides all of them as the user saw them. */
 export function decideFile(
-  reviews: ReviewStore,
+  reviews: Reviews,
   port: { run(command: string, ...args: unknown[]): void; open(target: string): void },
   { action, uri, turn, rev, words }: EditMessage,
 ): void {

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import type { AskParams } from "../protocol";
-import type { QuestionStore } from "../stores/questions";
+import type { Store } from "../stores/store";
 import { inert, oneLine } from "../text/display";
 
 /** View in which questions are answered. */
@@ -12,22 +12,22 @@ interface View {
 }
 
 /** Names a question of the agent in a notification while the conversation view is out of sight. */
-export function questionNotice(questions: QuestionStore, view: View): vscode.Disposable {
+export function questionNotice(store: Store, view: View): vscode.Disposable {
   const notify = async ({ questionId, text }: AskParams): Promise<void> => {
     const open = vscode.l10n.t("Open");
     const chosen = await vscode.window.showInformationMessage(inert(vscode.l10n.t("Cairn asks: {0}", oneLine(text, 200))), open);
-    if (chosen === open && questions.waiting.some((waiting) => waiting.questionId === questionId)) {
+    if (chosen === open && store.state.questions.waiting.some((waiting) => waiting.questionId === questionId)) {
       await view.focus();
     }
   };
   const subscriptions = [
-    questions.onDidChange((asked) => {
-      if (asked !== undefined && !view.visible) {
-        void notify(asked);
+    store.on(["questions"], ({ change }) => {
+      if (change.kind === "question" && !view.visible) {
+        void notify(change.question);
       }
     }),
     view.onDidHide(() => {
-      const [oldest] = questions.waiting;
+      const [oldest] = store.state.questions.waiting;
       if (oldest !== undefined) {
         void notify(oldest);
       }

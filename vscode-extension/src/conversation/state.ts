@@ -4,10 +4,10 @@ import { readyPlan } from "../plan/planReady";
 import { leftText } from "../plan/rowLabels";
 import type { TaskContext } from "../protocol";
 import { dollars, meter, tokens } from "../status/meter";
-import type { Stores } from "../status/statusBar";
-import type { QueueStore } from "../stores/queue";
 import type { Reading } from "../stores/reading";
 import type { Entry } from "../stores/transcript";
+import type { State } from "../stores/state";
+import type { Status } from "../stores/status";
 import { oneLine } from "../text/display";
 import { duration } from "../text/duration";
 import { actionsOfEnd, textOf } from "../text/messages";
@@ -19,21 +19,23 @@ import { approvalCard, editCard } from "./cards";
 import { type Action, type Banner, COMMANDS, type ViewState } from "./messages";
 import { otherSessions } from "./otherSessions";
 
-export interface StateSources extends Stores {
-  readonly queue: QueueStore;
+/** What the page shows that is not part of the {@link State}. */
+export interface Around {
   readonly reading: Reading;
   readonly servers: Pick<LocalServers, "found" | "onDidChange" | "look">;
 }
 
+type Found = LocalServers["found"];
+
 /** Most files whose edits are asked about at once: the next ones follow. */
 const MOST_DECISIONS = 5;
 
-/** State of all that is around the list, from the stores. `fresh`: the user is about to begin a new conversation. */
-export function viewState(sources: StateSources, fresh: boolean, context: TaskContext): ViewState {
-  const { status, sessions, modes, queue, reading } = sources;
+/** State of all that is around the list. `fresh`: the user is about to begin a new conversation. */
+export function viewState(sources: State, { reading, servers }: Around, fresh: boolean, context: TaskContext): ViewState {
+  const { status, sessions, modes } = sources;
   const session = fresh ? undefined : sessions.current;
   const mode = modeText(modes.of(session));
-  const { items, held } = queue.of(session);
+  const { items, held } = sessions.queueOf(session);
   const used = fresh || sessions.usage === undefined ? undefined : meter(sessions.usage);
   const model = status.status?.model;
   const locked = session === undefined ? undefined : sessions.readOnly;
@@ -44,7 +46,7 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
     phase: phaseOf(sources, session),
     connected: status.link.kind === "running",
     banners: [...bannersOf(sources), ...otherSessions(sources, session), ...(readOnly === "" ? [] : [forkBanner(readOnly)])],
-    start: startOf(sources, mode.explanation, context),
+    start: startOf(sources, servers.found, mode.explanation, context),
     step: session === undefined ? undefined : stepOf(sources),
     mode: status.untrusted
       ? { name: l10n.t("Read-only"), icon: "workspace-untrusted", title: l10n.t("Once you trust the folder: {0}", mode.name) }
@@ -63,10 +65,10 @@ export function viewState(sources: StateSources, fresh: boolean, context: TaskCo
 }
 
 /** Tasks to begin with in this folder, in this mode and with the open file. */
-function startOf(sources: StateSources, mode: string, { activeFile }: TaskContext): ViewState["start"] {
+function startOf({ status }: State, found: Found, mode: string, { activeFile }: TaskContext): ViewState["start"] {
   const explain = l10n.t("Explain this project");
-  const setup = setupOf(sources);
-  if (sources.status.untrusted) {
+  const setup = setupOf(status, found);
+  if (status.untrusted) {
     return { text: l10n.t("Cairn reads this folder and answers questions. Trust the folder to let it work."), examples: [explain], setup };
   }
   const tests = activeFile === undefined ? [] : [l10n.t("Write tests for the open file")];
@@ -78,11 +80,11 @@ function startOf(sources: StateSources, mode: string, { activeFile }: TaskContex
 }
 
 /** Ways to a model where there is none, those on this machine first. */
-function setupOf({ status, servers }: StateSources): ViewState["start"]["setup"] {
+function setupOf(status: Status, servers: Found): ViewState["start"]["setup"] {
   if (status.status === undefined || status.hasModel) {
     return undefined;
   }
-  const withModels = servers.found.filter(({ models }) => models.length > 0);
+  const withModels = servers.filter(({ models }) => models.length > 0);
   const found = withModels.map(({ server, models }): Action => ({
     label: l10n.t("Use {0} ({1})", server.name, countOf(models)),
     server: server.baseUrl ?? "",
@@ -102,7 +104,7 @@ function setupOf({ status, servers }: StateSources): ViewState["start"]["setup"]
 
 /** Questions that wait for the user. Those of another session are named in a banner, which opens it. */
 function asked(
-  { sessions, approvals, questions, reviews }: StateSources,
+  { sessions, approvals, questions, reviews }: State,
   session: string | undefined,
 ): Pick<ViewState, "cards" | "decisions" | "questions"> {
   // A subagent is no session: what it asks is shown.
@@ -128,7 +130,7 @@ function forkBanner(reason: string): Banner {
 
 /** Facts about an ended turn, and the actions that it offers. */
 export function footerOf(
-  stores: Stores,
+  state: State,
   end: Extract<Entry, { kind: "end" }>,
   files: number,
 ): { readonly facts: string; readonly actions: readonly Action[] } {
@@ -141,11 +143,12 @@ export function footerOf(
     ...(spent?.costMicros === undefined ? [] : [dollars(spent.costMicros)]),
     ...(files === 0 ? [] : [files === 1 ? l10n.t("1 file changed") : l10n.t("{0} files changed", files)]),
   ];
-  return { facts: facts.join(" · "), actions: endActions(stores, turn) };
+  return { facts: facts.join(" · "), actions: endActions(state, turn) };
 }
 
 /** Commands that lead on from the end of the newest turn. */
-export function endActions({ sessions, modes, plans }: Stores, turnId: string): Action[] {
+export function endActions(state: State, turnId: string): Action[] {
+  const { sessions, plans } = state;
   const { turn } = sessions;
   if (turn?.turnId !== turnId || turn.phase.kind !== "ended") {
     return [];
@@ -154,7 +157,7 @@ export function endActions({ sessions, modes, plans }: Stores, turnId: string): 
   const { plan } = plans;
   const open = plan?.turnId === turnId && plan.completed < plan.total;
   const goOn: Action[] = open ? [{ label: l10n.t("Continue Plan"), command: "cairn.continue" }] : [];
-  if (readyPlan(sessions, modes) !== undefined) {
+  if (readyPlan(state) !== undefined) {
     return [{ label: l10n.t("Run Plan"), command: "cairn.runPlan" }];
   }
   switch (turn.phase.reason) {
@@ -173,7 +176,7 @@ export function endActions({ sessions, modes, plans }: Stores, turnId: string): 
   }
 }
 
-function phaseOf({ status, sessions, approvals, reviews, questions }: StateSources, session: string | undefined): ViewState["phase"] {
+function phaseOf({ status, sessions, approvals, reviews, questions }: State, session: string | undefined): ViewState["phase"] {
   const turn = session === undefined ? undefined : sessions.turnOf(session);
   if (status.link.kind === "failed") {
     return "lost";
@@ -193,7 +196,7 @@ function phaseOf({ status, sessions, approvals, reviews, questions }: StateSourc
   return status.status?.connection.kind === "retrying" ? "retrying" : "running";
 }
 
-function bannersOf({ status }: StateSources): Banner[] {
+function bannersOf({ status }: State): Banner[] {
   const { link } = status;
   const log: Action = { label: l10n.t("Show Log"), command: "cairn.showLog" };
   if (link.kind === "failed") {
@@ -241,7 +244,7 @@ function bannersOf({ status }: StateSources): Banner[] {
 }
 
 /** The step in progress, else the call in progress. */
-function stepOf({ sessions, plans, reviews, questions }: StateSources): ViewState["step"] {
+function stepOf({ sessions, plans, reviews, questions }: State): ViewState["step"] {
   const { turn } = sessions;
   if (turn?.phase.kind !== "started") {
     return undefined;
@@ -261,7 +264,7 @@ function stepOf({ sessions, plans, reviews, questions }: StateSources): ViewStat
   return { text: sessions.activeTool === undefined ? "" : oneLine(textOf(sessions.activeTool.title), 120), place: "" };
 }
 
-function editsOf({ reviews }: StateSources): ViewState["edits"] {
+function editsOf({ reviews }: State): ViewState["edits"] {
   const { files } = reviews;
   const hunks = files.flatMap((file) => file.hunks);
   if (hunks.length === 0) {

@@ -70,7 +70,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
     private readonly memory: vscode.Memento,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    const finder = new MentionFinder(() => parts.plans.plan?.items ?? []);
+    const finder = new MentionFinder(() => parts.store.state.plans.plan?.items ?? []);
     const port: Port = {
       context: taskContext,
       mentions: (query) => finder.find(query),

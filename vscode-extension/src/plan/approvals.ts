@@ -2,8 +2,8 @@ import * as vscode from "vscode";
 
 import { registerRowCommand } from "../commands/rowCommand";
 import type { ApprovalDecision } from "../protocol";
-import { ARMED_AFTER_MS, type Answered, type ApprovalStore } from "../stores/approval";
-import type { TranscriptStore } from "../stores/transcript";
+import { ARMED_AFTER_MS, type Answered, type Asking } from "../stores/approval";
+import type { Store } from "../stores/store";
 import { type Approval, type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice } from "../text/approval";
 import { inert, oneExactLine, oneLine } from "../text/display";
 import { Previews } from "./previews";
@@ -48,36 +48,28 @@ export class ApprovalPrompt implements vscode.Disposable {
   #writing: { readonly id: string; readonly cancel: vscode.CancellationTokenSource } | undefined;
 
   constructor(
-    private readonly approvals: ApprovalStore,
-    transcript: TranscriptStore,
+    private readonly store: Store,
+    private readonly asking: Asking,
     private readonly view: View,
   ) {
     this.#subscriptions = vscode.Disposable.from(
       this.#previews,
-      approvals.onDidAdd((params) => {
-        transcript.approval(params);
+      store.on(["approvals"], ({ before, change }) => {
         // In sight, the conversation view asks.
-        if (!view.visible) {
-          this.#notifyWaiting(params);
+        if (change.kind === "approval" && !view.visible) {
+          this.#notifyWaiting(change.approval);
+        }
+        const { approvals } = store.state;
+        for (const { approvalId } of before.approvals.waiting) {
+          if (approvals.get(approvalId) === undefined) {
+            this.#settled(approvalId);
+          }
         }
       }),
       view.onDidHide(() => {
-        const [oldest] = approvals.waiting;
+        const [oldest] = store.state.approvals.waiting;
         if (oldest !== undefined) {
           this.#notifyWaiting(oldest);
-        }
-      }),
-      approvals.onDidSettle((id) => {
-        this.#previews.close(id);
-        if (this.#picker?.id === id) {
-          this.#picker.pick.hide();
-        }
-        if (this.#writing?.id === id) {
-          this.#writing.cancel.cancel();
-        }
-        // VS Code cannot close a single notification, so all are hidden once no question waits.
-        if (id !== this.#notified && approvals.waiting.length === 0) {
-          void vscode.commands.executeCommand("notifications.hideToasts");
         }
       }),
       // Called from a row (which is the argument), or from the status bar and the palette (none).
@@ -99,6 +91,20 @@ export class ApprovalPrompt implements vscode.Disposable {
     );
   }
 
+  #settled(id: string): void {
+    this.#previews.close(id);
+    if (this.#picker?.id === id) {
+      this.#picker.pick.hide();
+    }
+    if (this.#writing?.id === id) {
+      this.#writing.cancel.cancel();
+    }
+    // VS Code cannot close a single notification, so all are hidden once no question waits.
+    if (id !== this.#notified && this.store.state.approvals.waiting.length === 0) {
+      void vscode.commands.executeCommand("notifications.hideToasts");
+    }
+  }
+
   #command(name: string, answer: Answer): vscode.Disposable {
     return registerRowCommand(name, (row) => {
       const params = this.#find(row);
@@ -108,7 +114,7 @@ export class ApprovalPrompt implements vscode.Disposable {
 
   /** Answers what is asked in sight: in the conversation view, or else in a notification. The list of answers shows the rest. */
   async #byKey(key: string, decision: ApprovalDecision): Promise<void> {
-    const [oldest] = this.approvals.waiting;
+    const [oldest] = this.store.state.approvals.waiting;
     if (this.view.visible) {
       this.view.answer(key);
     } else if (oldest === undefined) {
@@ -127,7 +133,7 @@ export class ApprovalPrompt implements vscode.Disposable {
   }
 
   #notifyWaiting(params: Approval): void {
-    void (this.approvals.waiting.length > 1 ? this.#notifySeveral() : this.#notify(params));
+    void (this.store.state.approvals.waiting.length > 1 ? this.#notifySeveral() : this.#notify(params));
   }
 
   async #notify(params: Approval): Promise<void> {
@@ -158,7 +164,7 @@ export class ApprovalPrompt implements vscode.Disposable {
       return;
     }
     // A click in this time was meant for the former content of this place.
-    if (performance.now() - shown < ARMED_AFTER_MS && this.approvals.get(approvalId) !== undefined) {
+    if (performance.now() - shown < ARMED_AFTER_MS && this.store.state.approvals.get(approvalId) !== undefined) {
       say(EARLY);
       await this.#notify(params);
       return;
@@ -182,7 +188,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     if (answer !== show) {
       return;
     }
-    if (this.approvals.waiting.length > 1) {
+    if (this.store.state.approvals.waiting.length > 1) {
       await vscode.commands.executeCommand("cairn.plan.focus");
     } else {
       this.#show(undefined);
@@ -196,7 +202,7 @@ export class ApprovalPrompt implements vscode.Disposable {
       this.#show(approvalId);
       return undefined;
     }
-    const answered = this.approvals.answer(approvalId, decision, said);
+    const answered = this.asking.answerApproval(approvalId, decision, said);
     if (answered !== "counted") {
       say(answered === "early" ? EARLY : GONE);
     }
@@ -208,7 +214,7 @@ export class ApprovalPrompt implements vscode.Disposable {
     const cancel = new vscode.CancellationTokenSource();
     this.#writing?.cancel.cancel();
     this.#writing = { id, cancel };
-    const command = oneExactLine(this.approvals.get(id)?.command ?? "", 80);
+    const command = oneExactLine(this.store.state.approvals.get(id)?.command ?? "", 80);
     try {
       return await vscode.window.showInputBox(
         {
@@ -283,7 +289,7 @@ export class ApprovalPrompt implements vscode.Disposable {
 
   async #look(params: Approval): Promise<void> {
     // It may have been answered while its notification stood there.
-    if (this.approvals.get(params.approvalId) === undefined) {
+    if (this.store.state.approvals.get(params.approvalId) === undefined) {
       say(GONE);
     } else {
       await this.#previews.open(params);
@@ -292,13 +298,13 @@ export class ApprovalPrompt implements vscode.Disposable {
 
   #find(row: unknown): Approval | undefined {
     if (typeof row === "string") {
-      return this.approvals.get(row);
+      return this.store.state.approvals.get(row);
     }
     if (row instanceof vscode.Uri) {
-      return this.approvals.get(Previews.question(row) ?? "");
+      return this.store.state.approvals.get(Previews.question(row) ?? "");
     }
     const id = (row as { params?: { approvalId?: string } } | undefined)?.params?.approvalId;
-    return id === undefined ? this.approvals.waiting[0] : this.approvals.get(id);
+    return id === undefined ? this.store.state.approvals.waiting[0] : this.store.state.approvals.get(id);
   }
 }
 

@@ -1,8 +1,7 @@
 import * as vscode from "vscode";
 
 import type { LinkedFile } from "../protocol";
-import type { PlanStore } from "../stores/plan";
-import type { ReviewStore } from "../stores/review";
+import type { Store } from "../stores/store";
 import { label } from "../text/display";
 import { textOf } from "../text/messages";
 import { planMarkdown, plain } from "./markdown";
@@ -16,10 +15,7 @@ import type { FileRow, ItemRow, Row } from "./rows";
 export class PlanCommands implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
 
-  constructor(
-    private readonly plans: PlanStore,
-    private readonly reviews: ReviewStore,
-  ) {
+  constructor(private readonly store: Store) {
     const on = (command: string, run: (row: Row | undefined) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
     this.#subscriptions = vscode.Disposable.from(
       on("cairn.copyPlan", (row) => this.#copyPlan(row)),
@@ -34,7 +30,7 @@ export class PlanCommands implements vscode.Disposable {
   }
 
   async #copyPlan(row: Row | undefined): Promise<void> {
-    const plan = row?.kind === "earlier" ? row.earlier.plan : row?.kind === "root" ? row.plan : this.plans.plan;
+    const plan = row?.kind === "earlier" ? row.earlier.plan : row?.kind === "root" ? row.plan : this.store.state.plans.plan;
     if (plan === undefined) {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: there is no plan."), 5_000);
     } else {
@@ -56,7 +52,7 @@ export class PlanCommands implements vscode.Disposable {
       return;
     }
     const { file, parent } = picked;
-    const [first] = this.reviews.ofItem(parent.sessionId, parent.item.id, file.uri);
+    const [first] = this.store.state.reviews.ofItem(parent.sessionId, parent.item.id, file.uri);
     if (first === undefined) {
       await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(file.uri), { preview: true, preserveFocus: true });
     } else {

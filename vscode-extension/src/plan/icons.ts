@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import type { EndReason, ToolState } from "../protocol";
-import { isRunning } from "../stores/processes";
+import { isRunning } from "../stores/session";
 import { hasFailed } from "../text/processes";
 import type { SubagentRow, ItemRow, Row } from "./rows";
 import { isDeclaredOnly } from "./rows";

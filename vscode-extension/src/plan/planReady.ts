@@ -1,8 +1,8 @@
-import type { ModeStore } from "../stores/mode";
-import type { SessionStore, Turn } from "../stores/session";
+import type { Turn } from "../stores/session";
+import type { State } from "../stores/state";
 
 /** Turn in view, if it ran in plan mode, has ended in order, and its plan waits for approval. */
-export function readyPlan(sessions: SessionStore, modes: ModeStore): Turn | undefined {
+export function readyPlan({ sessions, modes }: Pick<State, "modes" | "sessions">): Turn | undefined {
   const { turn } = sessions;
   if (turn?.phase.kind !== "ended" || !modes.isPlanning(turn.sessionId, turn.turnId)) {
     return undefined;

@@ -2,8 +2,8 @@ import * as vscode from "vscode";
 
 import { type Agent, reasonOf } from "../daemon/agent";
 import { type ProcessInfo, requests } from "../protocol";
-import { type ProcessStore, isRunning } from "../stores/processes";
-import type { SessionStore } from "../stores/session";
+import { isRunning } from "../stores/session";
+import type { Store } from "../stores/store";
 import { label, oneExactLine } from "../text/display";
 import { lastLine, processState } from "../text/processes";
 import { ProcessTerminal } from "./processTerminal";
@@ -21,15 +21,13 @@ export class ProcessCommands implements vscode.Disposable {
 
   constructor(
     private readonly agent: Agent,
-    private readonly processes: ProcessStore,
-    private readonly sessions: SessionStore,
+    private readonly store: Store,
   ) {
     const on = (command: string, run: (row: Row | undefined) => unknown): vscode.Disposable => vscode.commands.registerCommand(command, run);
     this.#subscriptions = vscode.Disposable.from(
       on("cairn.watchProcess", (row) => this.#watch(row)),
       on("cairn.stopProcess", (row) => this.#stop(row)),
-      processes.onDidChange(() => this.#update()),
-      sessions.onDidChange(() => this.#update()),
+      store.on(["sessions"], () => this.#update()),
       vscode.window.onDidCloseTerminal((closed) => {
         for (const [key, terminal] of this.#terminals) {
           if (terminal === closed) {
@@ -87,7 +85,7 @@ export class ProcessCommands implements vscode.Disposable {
     if (row?.kind === "process") {
       return row;
     }
-    const sessionId = this.sessions.current ?? "";
+    const sessionId = this.store.state.sessions.current ?? "";
     const running = this.#running();
     const [first] = running;
     if (first === undefined) {
@@ -110,6 +108,6 @@ export class ProcessCommands implements vscode.Disposable {
   }
 
   #running(): readonly ProcessInfo[] {
-    return this.processes.of(this.sessions.current).filter(isRunning);
+    return this.store.state.sessions.processesOf(this.store.state.sessions.current).filter(isRunning);
   }
 }

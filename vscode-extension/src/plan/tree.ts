@@ -2,15 +2,10 @@ import * as vscode from "vscode";
 import { l10n } from "vscode";
 
 import type { ProcessInfo, SubagentNotification } from "../protocol";
-import type { ApprovalStore } from "../stores/approval";
-import type { SubagentStore } from "../stores/subagents";
-import type { ModeStore } from "../stores/mode";
-import type { PlanStore } from "../stores/plan";
-import { type ProcessStore, isRunning } from "../stores/processes";
-import type { QueueStore } from "../stores/queue";
-import type { QuestionStore } from "../stores/questions";
-import type { ReviewStore } from "../stores/review";
-import type { SessionStore, Turn } from "../stores/session";
+import { isRunning } from "../stores/session";
+import type { Turn } from "../stores/session";
+import type { Plans } from "../stores/plan";
+import type { Store } from "../stores/store";
 import { answersNeeded } from "../text/counts";
 import { label } from "../text/display";
 import { textOf } from "../text/messages";
@@ -35,24 +30,12 @@ import {
 import { commandOf } from "./rowCommands";
 import { rowText } from "./rowLabels";
 
-interface Sources {
-  readonly plans: PlanStore;
-  readonly sessions: SessionStore;
-  readonly approvals: ApprovalStore;
-  readonly questions: QuestionStore;
-  readonly reviews: ReviewStore;
-  readonly modes: ModeStore;
-  readonly queue: QueueStore;
-  readonly subagents: SubagentStore;
-  readonly processes: ProcessStore;
-}
-
 const REVEAL_TRIES = 3;
 
 /** Time after the user was in the tree during which the tree does not scroll, in milliseconds. */
 const AT_REST_MS = 10_000;
 
-/** Plan view, made from the stores. Text of the model is shown as plain text. */
+/** Plan view, made from the state. Text of the model is shown as plain text. */
 export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly #view: vscode.TreeView<Row>;
@@ -77,8 +60,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
 
   readonly onDidChangeTreeData = this.#changed.event;
 
-  constructor(private readonly sources: Sources) {
-    const { plans, sessions, approvals, questions, reviews, modes, queue, subagents, processes } = sources;
+  constructor(private readonly store: Store) {
     this.#view = vscode.window.createTreeView<Row>("cairn.plan", { treeDataProvider: this });
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
@@ -107,22 +89,12 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
           this.#folded.add(idOf(element));
         }
       }),
-      subagents.onDidChange(() => this.#refresh()),
-      processes.onDidChange(() => this.#refresh()),
-      plans.onDidChange(({ reveal }) => {
+      store.on(["sessions", "plans", "approvals", "questions", "reviews", "modes"], ({ before }) => {
         this.#refresh();
-        if (reveal) {
+        if (store.state.plans.reveals > before.plans.reveals) {
           void this.#reveal();
         }
       }),
-      sessions.onDidChange(() => this.#refresh()),
-      approvals.onDidAdd(() => this.#refresh()),
-      approvals.onDidArm(() => this.#refresh()),
-      approvals.onDidSettle(() => this.#refresh()),
-      questions.onDidChange(() => this.#refresh()),
-      reviews.onDidChange(() => this.#refresh()),
-      modes.onDidChange(() => this.#refresh()),
-      queue.onDidChange(() => this.#refresh()),
     );
   }
 
@@ -199,10 +171,10 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   }
 
   #top(): Row[] {
-    const { plans, sessions, approvals, modes, reviews } = this.sources;
+    const { plans, sessions, approvals, reviews } = this.store.state;
     const plan = this.#currentPlan();
     const turn = sessions.turn;
-    const ready = readyPlan(sessions, modes);
+    const ready = readyPlan(this.store.state);
     const waiting: Row[] = approvals.waiting.map((params) => ({ kind: "approval", params, armed: approvals.isArmed(params.approvalId) }));
     waiting.push(...reviews.waiting.map((file): Row => ({ kind: "decide", file, uri: file.uri, rev: file.rev })));
     const waits = turn?.phase.kind === "started" && waiting.length > 0;
@@ -244,34 +216,34 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
 
   /** Number of answers that the user has to give: approvals, edits, a plan to run, a question of the agent. */
   #waiting(): number {
-    const { approvals, modes, questions, reviews, sessions } = this.sources;
+    const { approvals, questions, reviews, sessions } = this.store.state;
     const phase = sessions.turn?.phase;
     const asks = phase?.kind === "ended" && phase.reason === "needsInput";
-    return approvals.waiting.length + reviews.waiting.length + questions.waiting.length + (asks || readyPlan(sessions, modes) !== undefined ? 1 : 0);
+    return approvals.waiting.length + reviews.waiting.length + questions.waiting.length + (asks || readyPlan(this.store.state) !== undefined ? 1 : 0);
   }
 
   /** Processes of an item. While the plan is folded they are below it. */
   #processesOf({ running, collapsed, plan }: RootRow, item: string): readonly ProcessInfo[] {
-    return running && !collapsed ? this.sources.processes.of(plan.sessionId).filter(({ planItem }) => planItem === item) : [];
+    return running && !collapsed ? this.store.state.sessions.processesOf(plan.sessionId).filter(({ planItem }) => planItem === item) : [];
   }
 
   /** Other processes that run, and the newest that failed. */
   #processes(root: RootRow | undefined): Row[] {
-    const sessionId = this.sources.sessions.current ?? "";
+    const sessionId = this.store.state.sessions.current ?? "";
     const shown = new Set(root?.plan.items.flatMap(({ id }) => this.#processesOf(root, id)));
-    const others = this.sources.processes.of(sessionId).filter((process) => !shown.has(process));
+    const others = this.store.state.sessions.processesOf(sessionId).filter((process) => !shown.has(process));
     const failed = others.findLast(hasFailed);
     return others.filter((process) => isRunning(process) || process === failed).map((process) => ({ kind: "process", sessionId, process }));
   }
 
   #queued(): Row[] {
-    const sessionId = this.sources.sessions.current;
-    const { items, held } = this.sources.queue.of(sessionId);
+    const sessionId = this.store.state.sessions.current;
+    const { items, held } = this.store.state.sessions.queueOf(sessionId);
     return items.map((item, index) => ({ kind: "queued", sessionId: sessionId ?? "", item, place: index + 1, held }));
   }
 
   #items(root: RootRow): ItemRow[] {
-    const { sessions, reviews } = this.sources;
+    const { sessions, reviews } = this.store.state;
     const activity = root.running && sessions.activeTool !== undefined ? textOf(sessions.activeTool.title) : "";
     const subagents = this.#subagentsOf(root);
     return itemRows(root, ({ id, status }) => ({
@@ -286,7 +258,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   }
 
   #subagentsOf({ plan }: RootRow): SubagentNotification[] {
-    return this.sources.subagents.ofTurn(plan.sessionId, plan.turnId);
+    return this.store.state.sessions.subagentsOf(plan.sessionId, plan.turnId);
   }
 
   /** Subagents that no item of the plan was in progress for, or an item that has left the plan. */
@@ -299,7 +271,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   /** A turn without a plan, and its subagents. */
   #turn(row: TurnRow): Row[] {
     const { sessionId, turnId, phase } = row.turn;
-    const subagents = this.sources.subagents.ofTurn(sessionId, turnId);
+    const subagents = this.store.state.sessions.subagentsOf(sessionId, turnId);
     return [row, ...this.#answer(row.turn), ...subagents.map((subagent) => this.#subagent(row, subagent, phase.kind === "started"))];
   }
 
@@ -312,14 +284,14 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
 
   #subagent(parent: SubagentRow["parent"], subagent: SubagentNotification, running: boolean): SubagentRow {
     const live = running && subagent.phase.kind !== "ended";
-    const tool = live ? this.sources.sessions.activeToolOf(subagent.turnId) : undefined;
+    const tool = live ? this.store.state.sessions.activeToolOf(subagent.turnId) : undefined;
     return { kind: "subagent", parent, subagent, live, activity: tool === undefined ? "" : textOf(tool.title) };
   }
 
   #ofSubagent(row: SubagentRow): ItemRow[] {
     return itemRows(row, ({ id, status }) => ({
       activity: status === "inProgress" ? row.activity : "",
-      edits: this.sources.reviews.ofItem(row.subagent.sessionId, id).length,
+      edits: this.store.state.reviews.ofItem(row.subagent.sessionId, id).length,
     }));
   }
 
@@ -344,7 +316,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       ...subagents.map((subagent) => this.#subagent(row, subagent, row.running)),
       ...row.processes.map((process): Row => ({ kind: "process", parent: row, sessionId: row.sessionId, process })),
       ...files.map((file): Row => {
-        const edits = this.sources.reviews.ofItem(row.sessionId, id, file.uri).length;
+        const edits = this.store.state.reviews.ofItem(row.sessionId, id, file.uri).length;
         return { kind: "file", parent: row, file, edits };
       }),
       ...commands.map((command): Row => ({ kind: "command", parent: row, command })),
@@ -352,9 +324,9 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   }
 
   /** The plan, unless it is another session's than the one in view. */
-  #currentPlan(): PlanStore["plan"] {
-    const { plan } = this.sources.plans;
-    const { current } = this.sources.sessions;
+  #currentPlan(): Plans["plan"] {
+    const { plan } = this.store.state.plans;
+    const { current } = this.store.state.sessions;
     return current === undefined || plan?.sessionId === current ? plan : undefined;
   }
 
@@ -369,7 +341,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     // VS Code adds up the badges of all views, so only open questions and edits are counted.
     const waiting = this.#waiting();
     this.#view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: l10n.t("Cairn: {0}", answersNeeded(waiting)) };
-    const { readOnly } = this.sources.sessions;
+    const { readOnly } = this.store.state.sessions;
     const message = readOnly === undefined ? "" : l10n.t("Read-only: {0}", label(textOf(readOnly), 200));
     if ((this.#view.message ?? "") !== message) {
       this.#view.message = message;

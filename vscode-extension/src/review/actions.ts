@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
 import type { Hunk } from "../protocol";
-import { type PlacedHunk, type ReviewStore, canAccept, isOfLines } from "../stores/review";
+import { type PlacedHunk, canAccept, isOfLines } from "../stores/review";
+import type { Store } from "../stores/store";
 import { isCurrent } from "./editors";
 
 interface Target {
@@ -17,10 +18,10 @@ interface Target {
 export class HunkActions implements vscode.CodeActionProvider {
   static readonly kinds = [vscode.CodeActionKind.Refactor.append("cairn")];
 
-  constructor(private readonly reviews: ReviewStore) {}
+  constructor(private readonly store: Store) {}
 
   provideCodeActions(document: vscode.TextDocument, range: vscode.Range): vscode.CodeAction[] {
-    const here = this.reviews.touching(document.uri.toString(), range.start.line);
+    const here = this.store.state.reviews.touching(document.uri.toString(), range.start.line);
     // If the lines of two edits adjoin, the first one is meant.
     const placed = here.filter(({ hunk }, index) => index === 0 || !isOfLines(hunk));
     const [first] = placed;

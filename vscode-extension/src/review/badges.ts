@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import type { ReviewStore } from "../stores/review";
+import type { Store } from "../stores/store";
 import { proposedEdits } from "../text/counts";
 import { movedFrom } from "../text/review";
 import { onDidOpenRepository } from "./gitRepositories";
@@ -18,10 +18,10 @@ export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposa
 
   readonly onDidChangeFileDecorations = this.#changed.event;
 
-  constructor(private readonly reviews: ReviewStore) {
+  constructor(private readonly store: Store) {
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
-      reviews.onDidChange((uris) => this.#follow(uris)),
+      store.on(["reviews"], ({ before }) => this.#follow(store.state.reviews.changedSince(before.reviews))),
       onDidOpenRepository(() => {
         this.#unregister();
         this.#follow(undefined);
@@ -31,7 +31,7 @@ export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposa
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    const file = uri.scheme === "file" ? this.reviews.get(uri.toString()) : undefined;
+    const file = uri.scheme === "file" ? this.store.state.reviews.get(uri.toString()) : undefined;
     if (file === undefined) {
       return undefined;
     }
@@ -48,7 +48,7 @@ export class FileBadges implements vscode.FileDecorationProvider, vscode.Disposa
   }
 
   #follow(uris: readonly string[] | undefined): void {
-    if (this.reviews.pending === 0) {
+    if (this.store.state.reviews.pending === 0) {
       this.#unregister();
     } else if (this.#registration === undefined) {
       this.#registration = vscode.window.registerFileDecorationProvider(this);

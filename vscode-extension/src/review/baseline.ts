@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import { requests } from "../protocol";
 import type { Agent } from "../daemon/agent";
-import type { ReviewStore } from "../stores/review";
+import type { Store } from "../stores/store";
 import { oneLine } from "../text/display";
 
 /** Scheme of documents with the accepted text of a file. */
@@ -17,18 +17,18 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
 
   constructor(
     private readonly agent: Agent,
-    private readonly reviews: ReviewStore,
+    private readonly store: Store,
   ) {
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-      reviews.onDidChange((uris) => this.#refresh(uris)),
+      store.on(["reviews"], ({ before }) => this.#refresh(store.state.reviews.changedSince(before.reviews))),
     );
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const live = liveUri(uri);
-    const file = this.reviews.get(live.toString());
+    const file = this.store.state.reviews.get(live.toString());
     const { text } = await this.agent.request(requests.baseline, { uri: file?.uri ?? live.toString() });
     if (text !== undefined) {
       return text;
@@ -51,7 +51,7 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 
   async openAll(): Promise<void> {
-    const resources = this.reviews.files.map(({ uri }) => {
+    const resources = this.store.state.reviews.files.map(({ uri }) => {
       const live = vscode.Uri.parse(uri);
       return [live, baselineUri(live), live];
     });
@@ -67,9 +67,9 @@ export class Baselines implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 
   /** Baselines change with every accept, and with typing outside of edits. */
-  #refresh(changed: readonly string[] | undefined): void {
+  #refresh(changed: readonly string[]): void {
     for (const { uri } of vscode.workspace.textDocuments) {
-      if (uri.scheme === SCHEME && (changed === undefined || changed.includes(liveUri(uri).toString()))) {
+      if (uri.scheme === SCHEME && changed.includes(liveUri(uri).toString())) {
         this.#changed.fire(uri);
       }
     }

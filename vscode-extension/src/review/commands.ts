@@ -3,7 +3,8 @@ import * as vscode from "vscode";
 import { registerRowCommand } from "../commands/rowCommand";
 import type { Agent } from "../daemon/agent";
 import { type DecideParams, type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
-import { type PlacedHunk, type ReviewStore, canAccept } from "../stores/review";
+import { type PlacedHunk, canAccept } from "../stores/review";
+import type { Store } from "../stores/store";
 import { inert, oneLine } from "../text/display";
 import { textOf } from "../text/messages";
 import { type Baselines, isComparison } from "./baseline";
@@ -57,7 +58,7 @@ export class ReviewCommands implements vscode.Disposable {
 
   constructor(
     private readonly agent: Agent,
-    private readonly reviews: ReviewStore,
+    private readonly store: Store,
     private readonly baselines: Baselines,
     private readonly current: CurrentEdit,
   ) {
@@ -127,7 +128,7 @@ export class ReviewCommands implements vscode.Disposable {
       void vscode.commands.executeCommand("setContext", "cairn.hasUsedKeys", true);
     }
     if (decided && placed !== undefined && advances(arg)) {
-      await reportWithout(this.reviews, placed);
+      await reportWithout(this.store, placed);
       await this.#advance(placed);
     }
     return decided;
@@ -136,7 +137,7 @@ export class ReviewCommands implements vscode.Disposable {
   /** Moves to the edit after the decided one, in the next file if there is none in this one. */
   async #advance({ file, hunk }: PlacedHunk): Promise<void> {
     // The edit below may have moved up to this line.
-    const next = this.reviews.neighbour(file.uri, hunk.range.start.line - 1, "next");
+    const next = this.store.state.reviews.neighbour(file.uri, hunk.range.start.line - 1, "next");
     if (next === undefined) {
       say(vscode.l10n.t("All edits are decided."));
       return;
@@ -189,12 +190,12 @@ export class ReviewCommands implements vscode.Disposable {
 
   #fileOf(arg: unknown): Choice | undefined {
     const uri = targetOf(arg)?.uri ?? (arg instanceof vscode.Uri ? arg.toString() : activeUri());
-    const file = uri === undefined ? undefined : this.reviews.get(uri);
+    const file = uri === undefined ? undefined : this.store.state.reviews.get(uri);
     return file && choiceOf({ kind: "file", uri: file.uri }, file.rev);
   }
 
   async #decideAll(decision: Decision): Promise<void> {
-    if (this.reviews.pending === 0) {
+    if (this.store.state.reviews.pending === 0) {
       say(NO_EDITS);
       return;
     }
@@ -285,15 +286,15 @@ export class ReviewCommands implements vscode.Disposable {
 
   /** The edits that the decisions are about. */
   #placedOf(choices: readonly Choice[]): PlacedHunk[] {
-    const all = (): PlacedHunk[] => this.reviews.files.flatMap(({ uri }) => this.reviews.placed(uri));
+    const all = (): PlacedHunk[] => this.store.state.reviews.files.flatMap(({ uri }) => this.store.state.reviews.placed(uri));
     return choices.flatMap(({ scope }) => {
       switch (scope.kind) {
         case "hunk":
-          return this.reviews.placed(scope.uri).filter(({ hunk }) => hunk.id === scope.hunkId);
+          return this.store.state.reviews.placed(scope.uri).filter(({ hunk }) => hunk.id === scope.hunkId);
         case "file":
-          return this.reviews.placed(scope.uri);
+          return this.store.state.reviews.placed(scope.uri);
         case "planItem":
-          return this.reviews.ofItem(scope.sessionId, scope.planItem);
+          return this.store.state.reviews.ofItem(scope.sessionId, scope.planItem);
         case "turn":
         case "all":
           return all();
@@ -303,7 +304,7 @@ export class ReviewCommands implements vscode.Disposable {
 
   /** Takes the last decision back. `goes`: to the edit that is pending again. */
   async #undo(goes: boolean): Promise<void> {
-    const restored = awaitNewEdit(this.reviews);
+    const restored = awaitNewEdit(this.store);
     try {
       const { undone, problem } = await this.agent.request(requests.undoDecision, {});
       if (!undone) {
@@ -322,7 +323,7 @@ export class ReviewCommands implements vscode.Disposable {
 
   async #move(direction: "next" | "previous"): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    const placed = this.reviews.neighbour(editor?.document.uri.toString(), editor?.selection.active.line ?? 0, direction);
+    const placed = this.store.state.reviews.neighbour(editor?.document.uri.toString(), editor?.selection.active.line ?? 0, direction);
     if (placed === undefined) {
       say(NO_EDITS);
     } else {
@@ -373,7 +374,7 @@ export class ReviewCommands implements vscode.Disposable {
   async #openDiff(arg: unknown): Promise<void> {
     const target = targetOf(arg);
     const uri = target?.uri ?? (arg instanceof vscode.Uri ? arg.toString() : activeUri());
-    const file = uri === undefined ? undefined : this.reviews.get(uri);
+    const file = uri === undefined ? undefined : this.store.state.reviews.get(uri);
     if (file === undefined) {
       say(NO_FILE);
       return;
@@ -387,7 +388,7 @@ export class ReviewCommands implements vscode.Disposable {
   }
 
   #byId(uri: vscode.Uri | undefined, id: string): PlacedHunk | undefined {
-    return uri === undefined ? undefined : this.reviews.placed(uri.toString()).find(({ hunk }) => hunk.id === id);
+    return uri === undefined ? undefined : this.store.state.reviews.placed(uri.toString()).find(({ hunk }) => hunk.id === id);
   }
 }
 

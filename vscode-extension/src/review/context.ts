@@ -1,12 +1,13 @@
 import * as vscode from "vscode";
 
 import { contextKeys } from "../status/contextKeys";
-import type { ReviewStore } from "../stores/review";
+import type { Store } from "../stores/store";
 
 /** Context keys for menus and keys: where there are proposed edits. */
-export function reviewContext(reviews: ReviewStore): vscode.Disposable {
+export function reviewContext(store: Store): vscode.Disposable {
   const set = contextKeys();
   const update = (): void => {
+    const { reviews } = store.state;
     const paths = reviews.files.map(({ uri }) => vscode.Uri.parse(uri).fsPath);
     set("cairn.files", paths);
     set("cairn.hasHunks", paths.length > 0);
@@ -15,5 +16,5 @@ export function reviewContext(reviews: ReviewStore): vscode.Disposable {
     set("cairn.editorHasHunks", active !== undefined && reviews.get(active.toString()) !== undefined);
   };
   update();
-  return vscode.Disposable.from(reviews.onDidChange(update), vscode.window.onDidChangeActiveTextEditor(update));
+  return vscode.Disposable.from(store.on(["reviews"], update), vscode.window.onDidChangeActiveTextEditor(update));
 }

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
-import type { PlacedHunk, ReviewStore } from "../stores/review";
+import type { PlacedHunk } from "../stores/review";
+import type { Store } from "../stores/store";
 
 /** Most own moves of the cursor whose events have not come: on a busy machine, more than a screenful. */
 const MAX_MOVES = 1_000;
@@ -17,7 +18,7 @@ export class CurrentEdit implements vscode.Disposable {
   /** Positions to which commands moved the cursor, whose events have not come. */
   #moves: vscode.Position[] = [];
 
-  constructor(private readonly reviews: ReviewStore) {
+  constructor(private readonly store: Store) {
     this.#subscriptions = vscode.Disposable.from(
       vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections, kind }) => {
         // A change of the text moves the cursor without a kind.
@@ -45,8 +46,10 @@ export class CurrentEdit implements vscode.Disposable {
       return undefined;
     }
     const uri = editor.document.uri.toString();
-    const reached = this.reviews.placed(uri).find(({ file, hunk }) => file.uri === this.#reached?.uri && hunk.id === this.#reached.hunkId);
-    return reached ?? this.reviews.at(uri, editor.selection.active.line);
+    const reached = this.store.state.reviews
+      .placed(uri)
+      .find(({ file, hunk }) => file.uri === this.#reached?.uri && hunk.id === this.#reached.hunkId);
+    return reached ?? this.store.state.reviews.at(uri, editor.selection.active.line);
   }
 
   #isOwnMove(kind: vscode.TextEditorSelectionChangeKind, to: vscode.Position | undefined): boolean {

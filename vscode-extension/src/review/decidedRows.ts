@@ -1,5 +1,6 @@
 import type { Decision, ReviewNotification } from "../protocol";
-import type { PlacedHunk, ReviewStore } from "../stores/review";
+import type { PlacedHunk } from "../stores/review";
+import type { Store } from "../stores/store";
 
 /** Time for which a decided row keeps its place, in milliseconds. */
 export const KEPT_MS = 1_000;
@@ -26,7 +27,7 @@ export class DecidedRows {
 
   /** `released`: the rows below move up now. */
   constructor(
-    private readonly reviews: ReviewStore,
+    private readonly store: Store,
     private readonly released: () => void,
   ) {}
 
@@ -63,7 +64,7 @@ export class DecidedRows {
 
   /** Files with a row. */
   files(): readonly ReviewNotification[] {
-    const files = [...this.reviews.files];
+    const files = [...this.store.state.reviews.files];
     for (const { placed, fileIndex } of this.#kept()) {
       if (!files.some(({ uri }) => uri === placed.file.uri)) {
         files.splice(fileIndex, 0, { ...placed.file, hunks: [] });
@@ -74,7 +75,7 @@ export class DecidedRows {
 
   /** The pending edits of a file, and the decided ones that keep their rows. */
   placed(uri: string): PlacedHunk[] {
-    const rows = this.reviews.placed(uri);
+    const rows = this.store.state.reviews.placed(uri);
     for (const { placed, index } of this.#kept()) {
       if (placed.file.uri === uri) {
         rows.splice(index, 0, placed);
@@ -88,7 +89,7 @@ export class DecidedRows {
   }
 
   #isPending({ file, hunk }: PlacedHunk): boolean {
-    return this.reviews.placed(file.uri).some((other) => other.hunk.id === hunk.id);
+    return this.store.state.reviews.placed(file.uri).some((other) => other.hunk.id === hunk.id);
   }
 }
 

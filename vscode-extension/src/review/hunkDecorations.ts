@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
 import type { ReviewNotification } from "../protocol";
-import { type PlacedHunk, type ReviewStore, isNewFile, isRemoval } from "../stores/review";
+import { type PlacedHunk, isNewFile, isRemoval } from "../stores/review";
+import type { Store } from "../stores/store";
 import { oneLine, visible } from "../text/display";
 import { SCHEME, liveUri } from "./baseline";
 import { addedLines, isCurrent, plainEditors } from "./editors";
@@ -26,7 +27,7 @@ export class HunkDecorations implements vscode.Disposable {
   #shown = new WeakMap<vscode.TextEditor, ReviewNotification>();
 
   constructor(
-    private readonly reviews: ReviewStore,
+    private readonly store: Store,
     extension: vscode.Uri,
   ) {
     const gutter = (theme: string): vscode.Uri => vscode.Uri.joinPath(extension, "media", `gutter-${theme}.svg`);
@@ -59,7 +60,7 @@ export class HunkDecorations implements vscode.Disposable {
       this.#made,
       this.#words,
       this.#removed,
-      reviews.onDidChange(() => this.#update()),
+      store.on(["reviews"], () => this.#update()),
       vscode.window.onDidChangeVisibleTextEditors(() => this.#update()),
       vscode.window.tabGroups.onDidChangeTabs(() => this.#update()),
       onDidChangeRemovedText(() => {
@@ -79,7 +80,7 @@ export class HunkDecorations implements vscode.Disposable {
     for (const editor of vscode.window.visibleTextEditors) {
       const { uri, lineCount } = editor.document;
       if (uri.scheme === SCHEME) {
-        const isDeleted = this.reviews.get(liveUri(uri).toString())?.kind === "deleted";
+        const isDeleted = this.store.state.reviews.get(liveUri(uri).toString())?.kind === "deleted";
         editor.setDecorations(this.#deleted, isDeleted ? [new vscode.Range(0, 0, Math.max(0, lineCount - 1), 0)] : []);
       }
     }
@@ -89,12 +90,12 @@ export class HunkDecorations implements vscode.Disposable {
     this.#updateDeleted();
     for (const editor of plainEditors()) {
       const { document } = editor;
-      const file = this.reviews.get(document.uri.toString());
+      const file = this.store.state.reviews.get(document.uri.toString());
       const shown = this.#shown.get(editor);
       if (file === shown || (file !== undefined && !isCurrent(file, document))) {
         continue;
       }
-      const placed = this.reviews.placed(document.uri.toString());
+      const placed = this.store.state.reviews.placed(document.uri.toString());
       const lines = placed.flatMap((hunk) => added(hunk, document));
       const isNew = file !== undefined && isNewFile(file);
       editor.setDecorations(this.#added, isNew ? [] : lines);

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
-import { type PlacedHunk, type ReviewStore, canAccept, counts, isNewFile } from "../stores/review";
+import { type PlacedHunk, canAccept, counts, isNewFile } from "../stores/review";
+import type { Store } from "../stores/store";
 import { label } from "../text/display";
 import { SCHEME, liveUri } from "./baseline";
 import { isCurrent } from "./editors";
@@ -12,10 +13,10 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
 
   readonly onDidChangeCodeLenses = this.#changed.event;
 
-  constructor(private readonly reviews: ReviewStore) {
+  constructor(private readonly store: Store) {
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
-      reviews.onDidChange(() => this.#changed.fire()),
+      store.on(["reviews"], () => this.#changed.fire()),
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
       vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, { provideCodeLenses: (document) => this.#ofDeleted(document) }),
     );
@@ -24,12 +25,12 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   async provideCodeLenses(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<vscode.CodeLens[]> {
     await this.#untilCurrent(document, token);
     const key = document.uri.toString();
-    return this.reviews.placed(key).flatMap((placed) => lenses(placed, document));
+    return this.store.state.reviews.placed(key).flatMap((placed) => lenses(placed, document));
   }
 
   /** Above the text of a deleted file. */
   #ofDeleted({ uri }: vscode.TextDocument): vscode.CodeLens[] {
-    const [placed] = this.reviews.placed(liveUri(uri).toString()).filter(({ hunk }) => hunk.wholeFile === "deleted");
+    const [placed] = this.store.state.reviews.placed(liveUri(uri).toString()).filter(({ hunk }) => hunk.wholeFile === "deleted");
     if (placed === undefined) {
       return [];
     }
@@ -49,7 +50,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
   /** While the user types, the lenses shown move with the text; new ones wait for new places. */
   #untilCurrent(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<void> {
     const settled = (): boolean => {
-      const file = this.reviews.get(document.uri.toString());
+      const file = this.store.state.reviews.get(document.uri.toString());
       return file === undefined || isCurrent(file, document) || token.isCancellationRequested || document.isClosed;
     };
     return new Promise((resolve) => {
@@ -66,7 +67,7 @@ export class HunkLenses implements vscode.CodeLensProvider, vscode.Disposable {
           resolve();
         }
       };
-      waits.push(this.reviews.onDidChange(check), token.onCancellationRequested(check), vscode.workspace.onDidCloseTextDocument(check));
+      waits.push(this.store.on(["reviews"], check), token.onCancellationRequested(check), vscode.workspace.onDidCloseTextDocument(check));
     });
   }
 }

@@ -1,40 +1,44 @@
 import * as vscode from "vscode";
 
-import type { PlacedHunk, ReviewStore } from "../stores/review";
+import type { PlacedHunk } from "../stores/review";
+import type { Store } from "../stores/store";
 
 /** Longest time until a decision is reported, in milliseconds. */
 const REPORT_MS = 2_000;
 
 /** Resolves when the daemon has reported that an edit is no longer proposed; soon if it does not. */
-export async function reportWithout(reviews: ReviewStore, { file, hunk }: PlacedHunk): Promise<void> {
-  const isGone = (): boolean => !reviews.placed(file.uri).some(({ hunk: { id } }) => id === hunk.id);
+export async function reportWithout(store: Store, { file, hunk }: PlacedHunk): Promise<void> {
+  const isGone = (): boolean => !store.state.reviews.placed(file.uri).some(({ hunk: { id } }) => id === hunk.id);
   if (!isGone()) {
-    await reportThat(reviews, isGone);
+    await reportThat(store, isGone);
   }
 }
 
 /** Notes the proposed edits. Returns a wait for the first one that is reported and was not there; soon `undefined` without one. */
-export function awaitNewEdit(reviews: ReviewStore): () => Promise<PlacedHunk | undefined> {
-  const all = (): PlacedHunk[] => reviews.files.flatMap(({ uri }) => reviews.placed(uri));
+export function awaitNewEdit(store: Store): () => Promise<PlacedHunk | undefined> {
+  const all = (): PlacedHunk[] => {
+    const { reviews } = store.state;
+    return reviews.files.flatMap(({ uri }) => reviews.placed(uri));
+  };
   const keyOf = ({ file, hunk }: PlacedHunk): string => `${file.uri}#${hunk.id}`;
   const before = new Set(all().map(keyOf));
   const found = (): PlacedHunk | undefined => all().find((placed) => !before.has(keyOf(placed)));
   return async () => {
     if (found() === undefined) {
-      await reportThat(reviews, () => found() !== undefined);
+      await reportThat(store, () => found() !== undefined);
     }
     return found();
   };
 }
 
-function reportThat(reviews: ReviewStore, holds: () => boolean): Promise<void> {
+function reportThat(store: Store, holds: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(late);
       report.dispose();
       resolve();
     };
-    const report = reviews.onDidChange(() => {
+    const report = store.on(["reviews"], () => {
       if (holds()) {
         done();
       }

@@ -2,7 +2,8 @@ import * as vscode from "vscode";
 
 import type { EditPort } from "../edits/applyEdit";
 import { contextKeys } from "../status/contextKeys";
-import type { PlacedHunk, ReviewStore } from "../stores/review";
+import type { PlacedHunk } from "../stores/review";
+import type { Store } from "../stores/store";
 import type { CurrentEdit } from "./currentEdit";
 import { LateLetters } from "./lateLetters";
 import { reportWithout } from "./report";
@@ -43,7 +44,7 @@ export class ReviewKeys implements vscode.Disposable {
   #waiting = 0;
 
   constructor(
-    private readonly reviews: ReviewStore,
+    private readonly store: Store,
     private readonly edits: Pick<EditPort, "isApplying">,
     private readonly current: CurrentEdit,
   ) {
@@ -55,7 +56,7 @@ export class ReviewKeys implements vscode.Disposable {
       vscode.commands.registerCommand("cairn.review.start", () => this.#start()),
       vscode.commands.registerCommand("cairn.review.stop", () => this.#stop()),
       vscode.commands.registerCommand("cairn.review.key", (key: Key) => this.#press(key)),
-      reviews.onDidChange(() => this.#update()),
+      store.on(["reviews"], () => this.#update()),
       vscode.window.onDidChangeTextEditorSelection(() => this.#update()),
       vscode.window.onDidChangeActiveTextEditor(() => this.#update()),
       vscode.workspace.onDidChangeTextDocument((change) => {
@@ -73,7 +74,7 @@ export class ReviewKeys implements vscode.Disposable {
   }
 
   async #start(): Promise<void> {
-    if (this.reviews.pending === 0) {
+    if (this.store.state.reviews.pending === 0) {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: There are no edits to review."), 6_000);
       return;
     }
@@ -127,8 +128,8 @@ export class ReviewKeys implements vscode.Disposable {
     } else if (key === "acceptFile" || key === "rejectFile") {
       const placed = this.current.get();
       if (placed !== undefined && (await run(`cairn.${key}`)) === true) {
-        await reportWithout(this.reviews, placed);
-        if (this.reviews.pending > 0) {
+        await reportWithout(this.store, placed);
+        if (this.store.state.reviews.pending > 0) {
           await run("cairn.nextHunk");
         }
       }
@@ -156,14 +157,14 @@ export class ReviewKeys implements vscode.Disposable {
   }
 
   #all(): PlacedHunk[] {
-    return this.reviews.files.flatMap(({ uri }) => this.reviews.placed(uri));
+    return this.store.state.reviews.files.flatMap(({ uri }) => this.store.state.reviews.placed(uri));
   }
 
   #update(): void {
     if (!this.#on) {
       return;
     }
-    const { pending } = this.reviews;
+    const { pending } = this.store.state.reviews;
     if (pending === 0) {
       this.#stop();
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: All edits are decided."), 6_000);

@@ -2,8 +2,8 @@ import * as vscode from "vscode";
 
 import type { Decision, Hunk, ReviewNotification } from "../protocol";
 import type { Memory } from "../stores/mode";
-import type { PlanStore } from "../stores/plan";
-import { type PlacedHunk, type ReviewStore, canAccept, counts, isRemoval, lineCounts } from "../stores/review";
+import { type PlacedHunk, canAccept, counts, isRemoval, lineCounts } from "../stores/review";
+import type { Store } from "../stores/store";
 import { edits, proposedEdits } from "../text/counts";
 import { label, oneLine } from "../text/display";
 import { movedFrom } from "../text/review";
@@ -54,20 +54,19 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   readonly onDidChangeTreeData = this.#changed.event;
 
   constructor(
-    private readonly reviews: ReviewStore,
-    private readonly plans: PlanStore,
+    private readonly store: Store,
     private readonly memory: Memory,
   ) {
     this.#byStep = memory.get(BY_STEP) === true;
-    this.#decided = new DecidedRows(reviews, () => this.#refresh());
+    this.#decided = new DecidedRows(store, () => this.#refresh());
     this.#view = vscode.window.createTreeView<EditRow>("cairn.edits", { treeDataProvider: this, showCollapseAll: true });
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       this.#view,
       this.#decided,
       this.#view.onDidChangeSelection(({ selection }) => (this.#selected = selection[0] ?? this.#selected)),
-      reviews.onDidChange(() => this.#refresh()),
-      plans.onDidChange(() => {
+      store.on(["reviews"], () => this.#refresh()),
+      store.on(["plans"], () => {
         if (this.#byStep) {
           this.#refresh();
         }
@@ -160,7 +159,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
     const command = `cairn.${decision}${of}${asks ? "WithReason" : ""}`;
     const decided = await vscode.commands.executeCommand<boolean>(command, { ...row, keyed: true });
     if (decided && first !== undefined && advances(arg)) {
-      await reportWithout(this.reviews, first.placed);
+      await reportWithout(this.store, first.placed);
       await this.#goOn(before, before.indexOf(keyOf(first)));
     }
   }
@@ -209,7 +208,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
 
   #steps(): EditRow[] {
     const placed = this.#decided.files().flatMap(({ uri }) => this.#decided.placed(uri));
-    return byPlanItem(placed, this.plans.sessionId ?? "", this.plans.items).map((group) => ({ kind: "step", ...group }));
+    return byPlanItem(placed, this.store.state.plans.sessionId ?? "", this.store.state.plans.items).map((group) => ({ kind: "step", ...group }));
   }
 
   #group(byStep: boolean): void {
@@ -220,7 +219,7 @@ export class EditsTree implements vscode.TreeDataProvider<EditRow>, vscode.Dispo
   }
 
   #refresh(): void {
-    const { pending } = this.reviews;
+    const { pending } = this.store.state.reviews;
     // No badge: VS Code adds the badges of all views up, and edits can wait, unlike a question.
     this.#view.description = pending === 0 ? "" : String(pending);
     this.#changed.fire(undefined);

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import type { Agent } from "../daemon/agent";
 import type { NotificationMethod } from "../protocol";
-import type { ReviewStore } from "../stores/review";
+import type { Store } from "../stores/store";
 
 /** LSP's own numbers. */
 enum Change {
@@ -28,14 +28,14 @@ const MOST_CREATED = 1_000;
  */
 export class FileWatcher implements vscode.Disposable {
   readonly #agent: Agent;
-  readonly #reviews: ReviewStore;
+  readonly #store: Store;
   readonly #subscriptions: vscode.Disposable;
   /** Changes of files under review, and new files, that VS Code reports at once. */
   #own: FileChange[] = [];
   #created: FileChange[] = [];
 
-  constructor(agent: Agent, reviews: ReviewStore) {
-    [this.#agent, this.#reviews] = [agent, reviews];
+  constructor(agent: Agent, store: Store) {
+    [this.#agent, this.#store] = [agent, store];
     const watcher = vscode.workspace.createFileSystemWatcher("**/*");
     const keep = (type: Change) => (uri: vscode.Uri) => {
       this.#keep({ uri: uri.toString(), type });
@@ -53,7 +53,7 @@ export class FileWatcher implements vscode.Disposable {
   }
 
   #keep(change: FileChange): void {
-    if (this.#reviews.isEmpty) {
+    if (this.#store.state.reviews.isEmpty) {
       return;
     }
     if (this.#own.length + this.#created.length === 0) {
@@ -62,7 +62,7 @@ export class FileWatcher implements vscode.Disposable {
       });
     }
     const { uri, type } = change;
-    if (this.#reviews.get(uri) !== undefined || (type === Change.Deleted && this.#isAbove(uri))) {
+    if (this.#store.state.reviews.get(uri) !== undefined || (type === Change.Deleted && this.#isAbove(uri))) {
       this.#own.push(change);
     } else if (type === Change.Created && this.#created.length < MOST_CREATED) {
       this.#created.push(change);
@@ -80,6 +80,6 @@ export class FileWatcher implements vscode.Disposable {
 
   /** True for a folder of files under review: VS Code does not name the files of a removed folder. */
   #isAbove(folder: string): boolean {
-    return this.#reviews.files.some(({ uri }) => uri.startsWith(`${folder}/`));
+    return this.#store.state.reviews.files.some(({ uri }) => uri.startsWith(`${folder}/`));
   }
 }

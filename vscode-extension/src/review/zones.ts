@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
 import type { Hunk } from "../protocol";
-import type { PlacedHunk, ReviewStore } from "../stores/review";
+import type { PlacedHunk } from "../stores/review";
+import type { Store } from "../stores/store";
 import { isCurrent, plainEditors } from "./editors";
 import { codeBlock, onDidChangeRemovedText, placeOfRemoved } from "./removedText";
 
@@ -21,10 +22,10 @@ export class RemovedZones implements vscode.Disposable {
   readonly #zones = new Map<string, Zone>();
   readonly #subscriptions: vscode.Disposable;
 
-  constructor(private readonly reviews: ReviewStore) {
+  constructor(private readonly store: Store) {
     this.#controller.options = { placeHolder: "", prompt: "" };
     this.#subscriptions = vscode.Disposable.from(
-      reviews.onDidChange(() => this.#update()),
+      store.on(["reviews"], () => this.#update()),
       vscode.window.onDidChangeVisibleTextEditors(() => this.#update()),
       vscode.window.tabGroups.onDidChangeTabs(() => this.#update()),
       // The colours of a code block are those of the theme in which it was made.
@@ -52,7 +53,7 @@ export class RemovedZones implements vscode.Disposable {
   #update(): void {
     const wanted = new Set<string>();
     for (const { document } of plainEditors()) {
-      const placed = this.reviews.placed(document.uri.toString()).filter(isZone);
+      const placed = this.store.state.reviews.placed(document.uri.toString()).filter(isZone);
       for (const hunk of placed) {
         const key = keyOf(hunk);
         wanted.add(key);

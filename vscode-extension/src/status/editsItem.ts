@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import type { ReviewStore } from "../stores/review";
+import type { Store } from "../stores/store";
 import { editsToReview } from "../text/counts";
 
 /** Status bar item for the edits to review; hidden without any. */
@@ -8,12 +8,12 @@ export class EditsItem implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("cairn.status.edits", vscode.StatusBarAlignment.Left, 9);
   readonly #subscriptions: vscode.Disposable;
 
-  constructor(private readonly reviews: ReviewStore) {
+  constructor(private readonly store: Store) {
     this.#item.name = vscode.l10n.t("Cairn: Proposed Edits");
     this.#item.command = "cairn.edits.focus";
     this.#subscriptions = vscode.Disposable.from(
       this.#item,
-      reviews.onDidChange(() => this.#update()),
+      store.on(["reviews"], () => this.#update()),
     );
     this.#update();
   }
@@ -23,7 +23,7 @@ export class EditsItem implements vscode.Disposable {
   }
 
   #update(): void {
-    const { pending, files } = this.reviews;
+    const { pending, files } = this.store.state.reviews;
     if (pending === 0) {
       this.#item.hide();
       return;

@@ -3,10 +3,9 @@ import * as vscode from "vscode";
 import type { ConversationView } from "../conversation/view";
 import { readyPlan } from "../plan/planReady";
 import { leftText } from "../plan/rowLabels";
-import type { ModeStore } from "../stores/mode";
-import type { ReviewStore } from "../stores/review";
-import type { SessionStore, Turn } from "../stores/session";
-import type { StatusStore } from "../stores/status";
+import type { Banner } from "../protocol";
+import type { Turn } from "../stores/session";
+import type { Store } from "../stores/store";
 import { firstParagraph, lastQuestion } from "../text/answer";
 import { inert, oneLine } from "../text/display";
 import { type Action, actionOf, actionsOfEnd, textOf } from "../text/messages";
@@ -28,65 +27,36 @@ export class Notices implements vscode.Disposable {
   /** Files that had a notification because the agent waits for their edits. */
   #notified = new Set<string>();
 
+  /** Banners that had a notification, each once for its text. */
+  readonly #banners = new Set<string>();
+
   constructor(
-    status: StatusStore,
-    sessions: SessionStore,
-    modes: ModeStore,
-    private readonly reviews: ReviewStore,
+    private readonly store: Store,
     private readonly view: Pick<ConversationView, "visible" | "onDidHide">,
   ) {
     let reported: string | undefined;
     let late: NodeJS.Timeout | undefined;
     this.#subscriptions = vscode.Disposable.from(
-      status.onDidChange(() => {
-        const message = status.link.kind === "failed" ? status.link.message : undefined;
+      store.on(["status"], () => {
+        const { link, status } = store.state.status;
+        const message = link.kind === "failed" ? link.message : undefined;
         if (message !== reported) {
           clearTimeout(late);
           late = message === undefined ? undefined : setTimeout(() => void noDaemon(message), RESTART_MS);
         }
         reported = message;
+        status?.banners.forEach((banner) => this.#banner(banner));
       }),
       new vscode.Disposable(() => clearTimeout(late)),
-      status.onDidAddBanner((banner) => {
-        switch (banner.kind) {
-          case "setting":
-          case "model":
-          case "sandbox":
-          case "storage":
-          case "elsewhere":
-          case "internal": {
-            const action = actionOf(banner);
-            const buttons = action === undefined ? [] : [action];
-            void offerActions(vscode.window.showWarningMessage, textOf(banner), buttons);
-            break;
-          }
-          case "untrusted":
-          case "replay":
-            // The status bar shows it all the time.
-            break;
+      store.on(["sessions"], ({ before, change }) => {
+        if (change.kind === "turn" && change.turn.phase.kind === "ended") {
+          this.#turnEnded(change.turn.sessionId);
+        } else if (change.kind === "connected") {
+          this.#reconnected(before.sessions.turn);
         }
       }),
-      sessions.onDidEndTurn((turn) => {
-        // In sight, the conversation says it, with the same actions.
-        const seen = view.visible && turn.sessionId === sessions.current;
-        const unseenWork = isUnseenWork(turn);
-        if (seen && !unseenWork) {
-          return;
-        }
-        if (readyPlan(sessions, modes)?.turnId === turn.turnId) {
-          void planned(turn);
-        } else {
-          void (unseenWork ? done(turn) : ended(turn));
-        }
-      }),
-      reviews.onDidChange(() => this.#decide()),
+      store.on(["reviews"], () => this.#decide()),
       view.onDidHide(() => this.#decide()),
-      sessions.onDidLoseTurn((turn) => {
-        const known = sessions.turnOf(turn.sessionId) !== undefined;
-        if (!view.visible || !known) {
-          void lost(turn, known);
-        }
-      }),
     );
   }
 
@@ -94,9 +64,48 @@ export class Notices implements vscode.Disposable {
     this.#subscriptions.dispose();
   }
 
+  #banner(banner: Banner): void {
+    const key = `${banner.kind}\n${JSON.stringify([banner.code, banner.args])}`;
+    // The status bar shows these all the time.
+    if (this.#banners.has(key) || banner.kind === "untrusted" || banner.kind === "replay") {
+      return;
+    }
+    this.#banners.add(key);
+    const action = actionOf(banner);
+    void offerActions(vscode.window.showWarningMessage, textOf(banner), action === undefined ? [] : [action]);
+  }
+
+  #turnEnded(sessionId: string): void {
+    const { sessions } = this.store.state;
+    const turn = sessions.turnOf(sessionId);
+    // In sight, the conversation says it, with the same actions.
+    const seen = this.view.visible && sessionId === sessions.current;
+    if (turn === undefined || (seen && !isUnseenWork(turn))) {
+      return;
+    }
+    if (readyPlan(this.store.state)?.turnId === turn.turnId) {
+      void planned(turn);
+    } else {
+      void (isUnseenWork(turn) ? done(turn) : ended(turn));
+    }
+  }
+
+  /** A turn that ran when its daemon ended. The next one may know its session, or may not. */
+  #reconnected(before: Turn | undefined): void {
+    if (before?.phase.kind !== "interrupted") {
+      return;
+    }
+    const now = this.store.state.sessions.turnOf(before.sessionId)?.phase;
+    // It may have come to its end in the very last moment.
+    const isLost = now === undefined || (now.kind === "ended" && now.reason === "interrupted");
+    if (isLost && !(this.view.visible && now !== undefined)) {
+      void lost(before, now !== undefined);
+    }
+  }
+
   /** Says once that the agent waits for the decision on a file, unless the file or the conversation is in view. */
   #decide(): void {
-    const { waiting } = this.reviews;
+    const { waiting } = this.store.state.reviews;
     for (const { uri, path, hunks } of waiting) {
       if (!this.#notified.has(uri) && !this.view.visible && !isVisible(uri)) {
         this.#notified.add(uri);

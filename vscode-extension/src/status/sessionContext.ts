@@ -3,15 +3,14 @@ import * as vscode from "vscode";
 import { readyPlan } from "../plan/planReady";
 import { openItems } from "../plan/rows";
 import { contextKeys } from "./contextKeys";
-import type { Stores } from "./statusBar";
-
-type Sources = Pick<Stores, "approvals" | "modes" | "plans" | "questions" | "reviews" | "sessions" | "status">;
+import type { Store } from "../stores/store";
 
 /** Context keys for menus and the palette: the state of the daemon, of the session in view and of its plan. */
-export function sessionContext({ approvals, modes, plans, questions, reviews, sessions, status }: Sources): vscode.Disposable {
+export function sessionContext(store: Store): vscode.Disposable {
   const set = contextKeys();
   const update = (): void => {
-    const ready = readyPlan(sessions, modes) !== undefined;
+    const { approvals, plans, questions, reviews, sessions, status } = store.state;
+    const ready = readyPlan(store.state) !== undefined;
     set("cairn.stopped", status.link.kind === "failed");
     set("cairn.hasModel", status.hasModel);
     set("cairn.running", sessions.running);
@@ -25,14 +24,6 @@ export function sessionContext({ approvals, modes, plans, questions, reviews, se
     set("cairn.choosing", questions.waiting.length > 0);
   };
   update();
-  return vscode.Disposable.from(
-    status.onDidChange(update),
-    sessions.onDidChange(update),
-    plans.onDidChange(update),
-    modes.onDidChange(update),
-    approvals.onDidAdd(update),
-    approvals.onDidSettle(update),
-    questions.onDidChange(update),
-    reviews.onDidChange(update),
-  );
+  const subscription = store.on(["status", "sessions", "plans", "modes", "approvals", "questions", "reviews"], update);
+  return new vscode.Disposable(() => subscription.dispose());
 }

@@ -1,14 +1,9 @@
 import * as vscode from "vscode";
 
 import { readyPlan } from "../plan/planReady";
-import type { ApprovalStore } from "../stores/approval";
-import type { ModeStore } from "../stores/mode";
-import type { PlanStore } from "../stores/plan";
-import type { QuestionStore } from "../stores/questions";
-import type { ReviewStore } from "../stores/review";
-import type { SessionStore } from "../stores/session";
-import type { StatusStore } from "../stores/status";
+import type { Store } from "../stores/store";
 import type { ReviewNotification } from "../protocol";
+import type { State } from "../stores/state";
 import { questionWords } from "../text/approval";
 import { inert, oneLine, sentences } from "../text/display";
 import { textOf } from "../text/messages";
@@ -17,37 +12,18 @@ import { Countdown } from "./countdown";
 import { statusLabel } from "./label";
 import { meter } from "./meter";
 
-export interface Stores {
-  readonly status: StatusStore;
-  readonly sessions: SessionStore;
-  readonly plans: PlanStore;
-  readonly reviews: ReviewStore;
-  readonly approvals: ApprovalStore;
-  readonly questions: QuestionStore;
-  readonly modes: ModeStore;
-}
-
 /** Item in the status bar that shows the present state and offers the next action. */
 export class StatusBar implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("cairn.status", vscode.StatusBarAlignment.Left, 10);
   readonly #retry = new Countdown(() => this.#update());
   readonly #subscriptions: vscode.Disposable;
 
-  constructor(private readonly stores: Stores) {
+  constructor(private readonly store: Store) {
     this.#item.name = "Cairn";
-    const { status, sessions, plans, reviews, approvals, questions, modes } = stores;
-    const update = (): void => this.#update();
     this.#subscriptions = vscode.Disposable.from(
       this.#item,
       this.#retry,
-      status.onDidChange(update),
-      sessions.onDidChange(update),
-      plans.onDidChange(update),
-      reviews.onDidChange(update),
-      modes.onDidChange(update),
-      approvals.onDidAdd(update),
-      approvals.onDidSettle(update),
-      questions.onDidChange(update),
+      store.on(["status", "sessions", "plans", "reviews", "modes", "approvals", "questions"], () => this.#update()),
     );
     this.#update();
     this.#item.show();
@@ -58,10 +34,10 @@ export class StatusBar implements vscode.Disposable {
   }
 
   #update(): void {
-    const { status, sessions, plans, reviews, approvals, questions, modes } = this.stores;
+    const { status, sessions, plans, reviews, approvals, questions, modes } = this.store.state;
     const { turn } = sessions;
     const reason = turn?.phase.kind === "ended" ? turn.phase.reason : undefined;
-    const planReady = readyPlan(sessions, modes) !== undefined;
+    const planReady = readyPlan(this.store.state) !== undefined;
     const untrusted = status.untrusted;
     const plan = plans.plan?.turnId === turn?.turnId ? plans.plan : undefined;
     const step = plan?.items.find((item) => item.status === "inProgress");
@@ -71,7 +47,7 @@ export class StatusBar implements vscode.Disposable {
       model: status.status?.model,
       connection: status.status?.connection,
       retryInMs: this.#retry.left(status.status?.connection),
-      waitsFor: waitsFor(this.stores),
+      waitsFor: waitsFor(this.store.state),
       running: sessions.running,
       plan,
       step: inert(oneLine(step?.activeForm === "" ? step.content : (step?.activeForm ?? ""), 40)),
@@ -121,7 +97,7 @@ export class StatusBar implements vscode.Disposable {
 }
 
 /** Text of the oldest question that the agent waits for; empty without one. */
-function waitsFor({ approvals, reviews, questions }: Stores): string {
+function waitsFor({ approvals, reviews, questions }: State): string {
   const [asked] = approvals.waiting;
   const [file] = reviews.waiting;
   const words =

@@ -1,6 +1,7 @@
-import type { ApprovalDecision, ApproveResult, ToolNotification, TurnNotification } from "../protocol";
-import { Emitter } from "./emitter";
+import type { ApprovalDecision, ApproveResult, AskParams, AskResult } from "../protocol";
 import type { Approval } from "../text/approval";
+import type { Disposable } from "./emitter";
+import type { Store } from "./store";
 
 /**
  * Time that a question is in view before an answer counts, in milliseconds. A click or key that comes
@@ -8,63 +9,106 @@ import type { Approval } from "../text/approval";
  */
 export const ARMED_AFTER_MS = 700;
 
-/** `early`: the question was not in view long enough. `gone`: it was answered or withdrawn before. */
-export type Answered = "counted" | "early" | "gone";
-
-interface Question {
-  readonly params: Approval;
-  readonly resolve: (result: ApproveResult) => void;
-  arming: ReturnType<typeof setTimeout> | undefined;
-}
-
-/** Questions that wait for the user. The first answer wins, from any place in the UI. */
-export class ApprovalStore {
-  readonly #waiting = new Map<string, Question>();
-  readonly #added = new Emitter<Approval>();
-  readonly #armed = new Emitter<string>();
-  readonly #settled = new Emitter<string>();
-
-  readonly onDidAdd = this.#added.event;
-  /** The id of an approval whose answers count from now on. */
-  readonly onDidArm = this.#armed.event;
-  /** The id of an approval that was answered or withdrawn. */
-  readonly onDidSettle = this.#settled.event;
-
-  /** Oldest first. */
-  get waiting(): Approval[] {
-    return [...this.#waiting.values()].map(({ params }) => params);
-  }
+/** Approvals that wait for the user, oldest first. The first answer wins, from any place in the UI. */
+export class Approvals {
+  constructor(
+    readonly waiting: readonly Approval[] = [],
+    private readonly armedIds: ReadonlySet<string> = new Set(),
+  ) {}
 
   get(approvalId: string): Approval | undefined {
-    return this.#waiting.get(approvalId)?.params;
-  }
-
-  ask(params: Approval): Promise<ApproveResult> {
-    return new Promise((resolve) => {
-      const question: Question = { params, resolve, arming: undefined };
-      this.#waiting.set(params.approvalId, question);
-      this.#disarm(question);
-      this.#added.fire(params);
-    });
+    return this.waiting.find((approval) => approval.approvalId === approvalId);
   }
 
   /** True if an answer counts. */
   isArmed(approvalId: string): boolean {
-    const question = this.#waiting.get(approvalId);
-    return question !== undefined && question.arming === undefined;
+    return this.armedIds.has(approvalId);
   }
 
-  /** Answers, with feedback for the agent or without. */
-  answer(approvalId: string, decision: ApprovalDecision, words = ""): Answered {
-    if (!this.#waiting.has(approvalId)) {
+  with(approval: Approval): Approvals {
+    return new Approvals([...this.waiting, approval], this.armedIds);
+  }
+
+  armed(approvalId: string): Approvals {
+    return this.get(approvalId) === undefined ? this : new Approvals(this.waiting, new Set([...this.armedIds, approvalId]));
+  }
+
+  /** Without those that match. The others may have moved to their places: none of them is armed. */
+  without(matches: (approval: Approval) => boolean): Approvals {
+    return this.waiting.some(matches) ? new Approvals(this.waiting.filter((approval) => !matches(approval))) : this;
+  }
+}
+
+/** Questions of the agent that wait for the user's words, oldest first. */
+export class Questions {
+  constructor(readonly waiting: readonly AskParams[] = []) {}
+
+  with(question: AskParams): Questions {
+    return new Questions([...this.waiting, question]);
+  }
+
+  without(matches: (question: AskParams) => boolean): Questions {
+    return this.waiting.some(matches) ? new Questions(this.waiting.filter((question) => !matches(question))) : this;
+  }
+}
+
+/** `early`: the question was not in view long enough. `gone`: it was answered or withdrawn before. */
+export type Answered = "counted" | "early" | "gone";
+
+/**
+ * Requests of the daemon to the user. Each is answered once: by the user, or without words when the state no longer has
+ * it, because its call or its turn is over.
+ */
+export class Asking implements Disposable {
+  readonly #approvals = new Map<string, (result: ApproveResult) => void>();
+  readonly #questions = new Map<string, (result: AskResult) => void>();
+  readonly #arming = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #subscription: Disposable;
+
+  constructor(private readonly store: Store) {
+    this.#subscription = store.on(["approvals", "questions"], ({ before }) => this.#follow(before.approvals.waiting.length));
+  }
+
+  dispose(): void {
+    this.#subscription.dispose();
+    this.#arming.forEach((timer) => clearTimeout(timer));
+  }
+
+  approve(approval: Approval): Promise<ApproveResult> {
+    return new Promise((resolve) => {
+      this.#approvals.set(approval.approvalId, resolve);
+      this.store.apply({ kind: "approval", approval });
+      this.#arm(approval.approvalId);
+    });
+  }
+
+  ask(question: AskParams): Promise<AskResult> {
+    return new Promise((resolve) => {
+      this.#questions.set(question.questionId, resolve);
+      this.store.apply({ kind: "question", question });
+    });
+  }
+
+  /** Answers an approval, with feedback for the agent or without. */
+  answerApproval(approvalId: string, decision: ApprovalDecision, words = ""): Answered {
+    const { approvals } = this.store.state;
+    const feedback = words.trim();
+    if (approvals.get(approvalId) === undefined) {
       return "gone";
     }
     // Words were written for this question, however soon.
-    if (words.trim() === "" && !this.isArmed(approvalId)) {
+    if (feedback === "" && !approvals.isArmed(approvalId)) {
       return "early";
     }
-    this.#settle(approvalId, words.trim() === "" ? { decision } : { decision, feedback: words.trim() });
+    this.#settle(approvalId, feedback === "" ? { decision } : { decision, feedback });
     return "counted";
+  }
+
+  /** Answers a question; without words it is dismissed. */
+  answer(questionId: string, words: string): void {
+    const answer = words.trim();
+    this.#resolve(questionId, answer === "" ? {} : { answer });
+    this.store.apply({ kind: "answered", questionId });
   }
 
   /** The daemon no longer waits. A denial is the only safe answer if it still does. */
@@ -72,55 +116,43 @@ export class ApprovalStore {
     this.#settle(approvalId, { decision: "deny" });
   }
 
-  dispose(): void {
-    for (const { arming } of this.#waiting.values()) {
-      clearTimeout(arming);
-    }
-  }
-
   #settle(approvalId: string, result: ApproveResult): void {
-    const question = this.#waiting.get(approvalId);
-    if (question === undefined) {
-      return;
-    }
-    clearTimeout(question.arming);
-    this.#waiting.delete(approvalId);
-    question.resolve(result);
-    // Other questions may move to the place of this one.
-    for (const other of this.#waiting.values()) {
-      this.#disarm(other);
-    }
-    this.#settled.fire(approvalId);
+    this.#approvals.get(approvalId)?.(result);
+    this.#approvals.delete(approvalId);
+    this.store.apply({ kind: "settled", approvalId });
   }
 
-  #disarm(question: Question): void {
-    clearTimeout(question.arming);
-    question.arming = setTimeout(() => {
-      question.arming = undefined;
-      this.#armed.fire(question.params.approvalId);
-    }, ARMED_AFTER_MS);
+  #resolve(questionId: string, result: AskResult): void {
+    this.#questions.get(questionId)?.(result);
+    this.#questions.delete(questionId);
   }
 
-  tool(tool: ToolNotification): void {
-    if (tool.state !== "awaitingApproval" && tool.state !== "queued") {
-      this.#withdrawWhere(({ sessionId, callId }) => sessionId === tool.sessionId && callId === tool.callId);
+  /** Answers what the state no longer has, and arms the others again. */
+  #follow(waited: number): void {
+    const { approvals, questions } = this.store.state;
+    for (const [id, resolve] of this.#approvals) {
+      if (approvals.get(id) === undefined) {
+        resolve({ decision: "deny" });
+        this.#approvals.delete(id);
+      }
     }
-  }
-
-  turn(turn: TurnNotification): void {
-    if (turn.phase.kind === "ended") {
-      this.#withdrawWhere(({ turnId }) => turnId === turn.turnId);
+    const asked = new Set(questions.waiting.map(({ questionId }) => questionId));
+    [...this.#questions.keys()].filter((id) => !asked.has(id)).forEach((id) => this.#resolve(id, {}));
+    if (approvals.waiting.length < waited) {
+      this.#arming.forEach((timer) => clearTimeout(timer));
+      this.#arming.clear();
+      approvals.waiting.forEach(({ approvalId }) => this.#arm(approvalId));
     }
   }
 
-  /** The daemon is gone, and its questions with it. */
-  clear(): void {
-    this.#withdrawWhere(() => true);
-  }
-
-  #withdrawWhere(matches: (params: Approval) => boolean): void {
-    for (const params of this.waiting.filter(matches)) {
-      this.withdraw(params.approvalId);
-    }
+  #arm(approvalId: string): void {
+    clearTimeout(this.#arming.get(approvalId));
+    this.#arming.set(
+      approvalId,
+      setTimeout(() => {
+        this.#arming.delete(approvalId);
+        this.store.apply({ kind: "armed", approvalId });
+      }, ARMED_AFTER_MS),
+    );
   }
 }

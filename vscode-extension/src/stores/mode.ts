@@ -1,5 +1,6 @@
 import type { ReviewMode } from "../protocol";
-import { Emitter } from "./emitter";
+import type { Disposable } from "./emitter";
+import type { Store } from "./store";
 
 /** Storage that outlives the window: the part of `vscode.Memento` that is needed. */
 export interface Memory {
@@ -27,41 +28,20 @@ const SESSIONS_KEPT = 20;
  * Review mode of the next turn: a session keeps its mode; a new one gets the mode that the user
  * chose last in this window, else the mode of the settings. A turn keeps the mode it began with.
  */
-export class ModeStore {
-  #chosen: ReviewMode | undefined;
-  readonly #sessions: Map<string, Session>;
-  readonly #changed = new Emitter<void>();
-
-  readonly onDidChange = this.#changed.event;
+export class Modes {
+  readonly #sessions: ReadonlyMap<string, Session>;
 
   constructor(
-    private readonly memory: Memory,
-    private readonly setting: () => ReviewMode,
+    private readonly setting: ReviewMode,
+    readonly remembered: Remembered = { sessions: [] },
   ) {
-    const { chosen, sessions } = (memory.get(KEY) as Remembered | undefined) ?? { sessions: [] };
-    this.#chosen = chosen;
-    this.#sessions = new Map(sessions);
+    this.#sessions = new Map(remembered.sessions);
   }
 
   /** Without a session: of a new one. */
   of(sessionId?: string): ReviewMode {
     const own = sessionId === undefined ? undefined : this.#sessions.get(sessionId)?.next;
-    return own ?? this.#chosen ?? this.setting();
-  }
-
-  /** For the session in view, and for new ones. */
-  choose(mode: ReviewMode, sessionId: string | undefined): void {
-    this.#chosen = mode;
-    if (sessionId !== undefined) {
-      this.#put(sessionId, { ...this.#sessions.get(sessionId), next: mode });
-    }
-    this.#keep();
-  }
-
-  /** A turn has begun in this mode. */
-  began(sessionId: string, turnId: string, mode: ReviewMode): void {
-    this.#put(sessionId, mode === "plan" ? { next: mode, planned: turnId } : { next: mode });
-    this.#keep();
+    return own ?? this.remembered.chosen ?? this.setting;
   }
 
   /** True if the turn ran in plan mode. */
@@ -69,30 +49,35 @@ export class ModeStore {
     return this.#sessions.get(sessionId)?.planned === turnId;
   }
 
+  /** The user chose a mode, for the session in view and for new ones. */
+  chose(mode: ReviewMode, sessionId: string | undefined): Modes {
+    const sessions = sessionId === undefined ? this.remembered.sessions : this.#with(sessionId, { ...this.#sessions.get(sessionId), next: mode });
+    return new Modes(this.setting, { chosen: mode, sessions });
+  }
+
+  /** A turn has begun in this mode. */
+  began(sessionId: string, turnId: string, mode: ReviewMode): Modes {
+    const session = mode === "plan" ? { next: mode, planned: turnId } : { next: mode };
+    return new Modes(this.setting, { ...this.remembered, sessions: this.#with(sessionId, session) });
+  }
+
   /** The user changed the setting: the last word counts. */
-  settingChanged(): void {
-    this.#chosen = undefined;
-    const next = this.setting();
-    for (const [id, session] of this.#sessions) {
-      this.#sessions.set(id, { ...session, next });
-    }
-    this.#keep();
+  set(setting: ReviewMode): Modes {
+    return new Modes(setting, { sessions: this.remembered.sessions.map(([id, session]) => [id, { ...session, next: setting }]) });
   }
 
-  #put(sessionId: string, session: Session): void {
-    this.#sessions.delete(sessionId);
-    this.#sessions.set(sessionId, session);
-    for (const oldest of [...this.#sessions.keys()].slice(0, -SESSIONS_KEPT)) {
-      this.#sessions.delete(oldest);
-    }
+  #with(sessionId: string, session: Session): Remembered["sessions"] {
+    const others = this.remembered.sessions.filter(([id]) => id !== sessionId);
+    return [...others, [sessionId, session] as const].slice(-SESSIONS_KEPT);
   }
+}
 
-  #keep(): void {
-    const remembered: Remembered = {
-      ...(this.#chosen === undefined ? {} : { chosen: this.#chosen }),
-      sessions: [...this.#sessions],
-    };
-    void this.memory.update(KEY, remembered);
-    this.#changed.fire();
-  }
+/** The modes of the window before. */
+export function readModes(memory: Memory, setting: ReviewMode): Modes {
+  return new Modes(setting, memory.get(KEY) as Remembered | undefined);
+}
+
+/** Has the modes outlive the window. */
+export function keepModes(store: Store, memory: Memory): Disposable {
+  return store.on(["modes"], () => void memory.update(KEY, store.state.modes.remembered));
 }

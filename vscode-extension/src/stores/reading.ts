@@ -1,12 +1,13 @@
 import type { OpenSessionParams, TranscriptEntry } from "../protocol";
 import { Emitter } from "./emitter";
-import { type Entry, TranscriptStore } from "./transcript";
+import type { Store } from "./store";
+import { type Entry, Transcript, type Turns } from "./transcript";
 
 /** End of a page: the entry that follows it. */
 export type PageEnd = Pick<OpenSessionParams, "before" | "beforeTurn" | "beforeCall">;
 
 /** Reads the page with this end. */
-export type ReadPage = (sessionId: string, end: PageEnd) => Promise<{ readonly transcript: readonly TranscriptEntry[]; readonly earlier?: string }>;
+export type ReadPage = (sessionId: string, end: PageEnd) => Promise<{ readonly transcript: TranscriptEntry[]; readonly earlier?: string }>;
 
 export type Direction = "earlier" | "later" | "newest";
 
@@ -20,11 +21,9 @@ export interface Beyond {
 
 interface Page {
   readonly end: PageEnd;
-  readonly entries: TranscriptStore;
+  readonly entries: Transcript;
   readonly earlier: string | undefined;
 }
-
-type Turns = ReadonlyMap<string, readonly Entry[]>;
 
 /** Pages that are kept besides the newest entries. Reading on in a direction drops a page at the other end. */
 const PAGES = 2;
@@ -51,34 +50,39 @@ export class Reading {
   readonly onDidChange = this.#changed.event;
 
   constructor(
-    private readonly transcript: TranscriptStore,
+    private readonly store: Store,
     private readonly read: ReadPage,
     private readonly reasonOf: (error: unknown) => string,
   ) {
-    transcript.onDidChange(({ place }) => {
-      if (place === undefined) {
+    store.on(["transcript"], ({ change: { kind } }) => {
+      // Another conversation is in view, or the same one of another daemon.
+      if (kind === "opened" || kind === "connected" || kind === "removed") {
         this.#clear();
       }
     });
   }
 
+  get #transcript(): Transcript {
+    return this.store.state.transcript;
+  }
+
   get(id: string): Entry | undefined {
-    return this.#pages.map(({ entries }) => entries.get(id)).find((entry) => entry !== undefined) ?? this.transcript.get(id);
+    return this.#pages.map(({ entries }) => entries.get(id)).find((entry) => entry !== undefined) ?? this.#transcript.get(id);
   }
 
   /** True if the newest entries are part of it. */
   get hasNewest(): boolean {
     // Entries that came since may have displaced those that the first page ends at.
-    return this.#later.length === 0 && (this.#pages.length === 0 || this.transcript.get(this.#boundary) !== undefined);
+    return this.#later.length === 0 && (this.#pages.length === 0 || this.#transcript.get(this.#boundary) !== undefined);
   }
 
   /** Entries of each turn, oldest turn first. */
   turnsOf(session: string): Turns {
     if (session !== this.#session || this.#pages.length === 0) {
-      return this.transcript.turnsOf(session);
+      return this.#transcript.turnsOf(session);
     }
     const parts = this.#pages.map(({ entries }) => entries.turnsOf(session));
-    return joined([...parts, ...(this.hasNewest ? [this.transcript.turnsOf(session)] : [])]);
+    return joined([...parts, ...(this.hasNewest ? [this.#transcript.turnsOf(session)] : [])]);
   }
 
   beyond(session: string): Beyond {
@@ -117,7 +121,7 @@ export class Reading {
       }
       return;
     }
-    const [number, boundary] = [this.#number, this.#pages.length === 0 ? boundaryOf(this.transcript, session)?.id : undefined];
+    const [number, boundary] = [this.#number, this.#pages.length === 0 ? boundaryOf(this.#transcript, session)?.id : undefined];
     this.#loading = direction;
     this.#fault = "";
     this.#changed.fire();
@@ -126,8 +130,7 @@ export class Reading {
       if (number !== this.#number) {
         return;
       }
-      const entries = new TranscriptStore();
-      entries.open(transcript);
+      const entries = Transcript.of([{ sessionId: session, transcript }]);
       this.#take({ end, entries, earlier }, direction, boundary);
     } catch (error) {
       if (number !== this.#number) {
@@ -141,12 +144,12 @@ export class Reading {
 
   #take(page: Page, direction: "earlier" | "later", boundary: string | undefined): void {
     if (boundary !== undefined) {
-      if (this.transcript.get(boundary) === undefined) {
+      if (this.#transcript.get(boundary) === undefined) {
         // It was displaced while the page was read: the page ends too early.
         return;
       }
       this.#boundary = boundary;
-      this.transcript.forgetBefore(boundary);
+      this.store.apply({ kind: "paged", entry: boundary });
     }
     if (direction === "earlier") {
       const pages = [page, ...this.#pages];
@@ -163,7 +166,7 @@ export class Reading {
     if (first !== undefined) {
       return first.earlier === undefined ? undefined : { before: first.earlier };
     }
-    return this.transcript.isCut(session) ? boundaryOf(this.transcript, session)?.end : undefined;
+    return this.#transcript.isCut(session) ? boundaryOf(this.#transcript, session)?.end : undefined;
   }
 
   #clear(): void {
@@ -176,7 +179,7 @@ export class Reading {
 }
 
 /** Oldest entry that names a place in the journal: the start of a turn, or a call that is over. The count of messages begins again there. */
-function boundaryOf(transcript: TranscriptStore, session: string): { readonly id: string; readonly end: PageEnd } | undefined {
+function boundaryOf(transcript: Transcript, session: string): { readonly id: string; readonly end: PageEnd } | undefined {
   for (const [turn, entries] of transcript.turnsOf(session)) {
     for (const entry of entries) {
       if (entry.kind === "message" && entry.id === `user:${turn}`) {

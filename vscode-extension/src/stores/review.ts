@@ -1,5 +1,5 @@
 import type { Hunk, ReviewNotification } from "../protocol";
-import { Emitter } from "./emitter";
+import { isNews } from "./status";
 
 /** A hunk and the file it is in. */
 export interface PlacedHunk {
@@ -13,28 +13,22 @@ export interface PlacedHunk {
  * The proposed edits of every file, exactly as the daemon reports them. Hunks are known by id;
  * places are computed when asked for and never kept.
  */
-export class ReviewStore {
+export class Reviews {
   readonly #canonical: (uri: string) => string;
-  readonly #files = new Map<string, ReviewNotification>();
-  /** Newest revision of files that no longer have pending edits, so that a late one stays out. */
-  readonly #settled = new Map<string, number>();
-  readonly #changed = new Emitter<readonly string[] | undefined>();
-
-  /** The URIs of the files that changed; `undefined` when all may have. */
-  readonly onDidChange = this.#changed.event;
+  /** Newest report of each file. One without hunks stays, so that an older report that comes later changes nothing. */
+  readonly #all: ReadonlyMap<string, ReviewNotification>;
+  /** Files with something pending, by path. */
+  readonly files: readonly ReviewNotification[];
 
   /** `canonical` gives one spelling to URIs that mean the same file. */
-  constructor(canonical: (uri: string) => string = (uri) => uri) {
+  constructor(canonical: (uri: string) => string = (uri) => uri, all: ReadonlyMap<string, ReviewNotification> = new Map()) {
     this.#canonical = canonical;
+    this.#all = all;
+    this.files = [...all.values()].filter(({ hunks }) => hunks.length > 0).sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   }
 
   get isEmpty(): boolean {
-    return this.#files.size === 0;
-  }
-
-  /** Files with something pending, by path. */
-  get files(): ReviewNotification[] {
-    return [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+    return this.files.length === 0;
   }
 
   /** Files with edits that a tool call waits for: the turn continues when the user decides. */
@@ -43,41 +37,34 @@ export class ReviewStore {
   }
 
   get pending(): number {
-    let count = 0;
-    for (const file of this.#files.values()) {
-      count += file.hunks.length;
-    }
-    return count;
+    return this.files.reduce((count, { hunks }) => count + hunks.length, 0);
   }
 
   get(uri: string): ReviewNotification | undefined {
-    return this.#files.get(this.#canonical(uri));
+    const file = this.#all.get(this.#canonical(uri));
+    return file?.hunks.length === 0 ? undefined : file;
   }
 
-  /** Applies notifications of files, in order. The views get one event for all of them. */
-  update(...news: readonly ReviewNotification[]): void {
-    const changed = new Set<string>();
+  /** With newer reports of files. */
+  with(...news: readonly ReviewNotification[]): Reviews {
+    const all = new Map(this.#all);
     for (const next of news) {
       const key = this.#canonical(next.uri);
-      const newest = this.#files.get(key)?.rev ?? this.#settled.get(key);
-      if (newest === undefined || next.rev > newest) {
-        this.#put(key, next);
-        changed.add(key);
+      if (isNews(all.get(key), next)) {
+        all.set(key, next);
       }
     }
-    if (changed.size > 0) {
-      this.#changed.fire([...changed]);
-    }
+    return new Reviews(this.#canonical, all);
   }
 
-  /** Replaces everything with the answer to `agent/state` after a (re)connect. */
-  restore(files: readonly ReviewNotification[]): void {
-    this.#files.clear();
-    this.#settled.clear();
-    for (const file of files) {
-      this.#put(this.#canonical(file.uri), file);
-    }
-    this.#changed.fire(undefined);
+  /** The reports of another daemon in place of these. */
+  restored(files: readonly ReviewNotification[]): Reviews {
+    return new Reviews(this.#canonical).with(...files);
+  }
+
+  /** Files whose report is another one than before. */
+  changedSince(before: Reviews): string[] {
+    return [...new Set([...before.#all.keys(), ...this.#all.keys()])].filter((uri) => before.#all.get(uri) !== this.#all.get(uri));
   }
 
   /** The hunk whose lines (or the place where lines were removed) hold this line. */
@@ -105,7 +92,7 @@ export class ReviewStore {
   }
 
   /**
-   * The next hunk after a place, going on in the next file and around at the end. From a file with
+   * The next hunk after a place, then in the next file, and around at the end. From a file with
    * nothing pending (or from nowhere) it is the first one (the last one when going back).
    */
   neighbour(uri: string | undefined, line: number, direction: "next" | "previous"): PlacedHunk | undefined {
@@ -126,16 +113,6 @@ export class ReviewStore {
     const start = here >= 0 ? here + step : forward ? 0 : files.length - 1;
     const file = files[(start + files.length) % files.length];
     return file === undefined ? undefined : this.placed(file.uri).at(forward ? 0 : -1);
-  }
-
-  #put(key: string, next: ReviewNotification): void {
-    if (next.hunks.length === 0) {
-      this.#files.delete(key);
-      this.#settled.set(key, next.rev);
-    } else {
-      this.#files.set(key, next);
-      this.#settled.delete(key);
-    }
   }
 }
 

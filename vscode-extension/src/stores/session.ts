@@ -1,5 +1,16 @@
-import type { ReadOnly, SessionSnapshot, StateResult, ToolNotification, TurnNotification, UsageNotification } from "../protocol";
-import { Emitter } from "./emitter";
+import type {
+  FollowUp,
+  ProcessInfo,
+  ProcessesNotification,
+  QueueNotification,
+  ReadOnly,
+  SessionSnapshot,
+  SubagentNotification,
+  ToolNotification,
+  TurnNotification,
+  UsageNotification,
+} from "../protocol";
+import { isNews } from "./status";
 
 /** The newest turn of a session, in the form for display. */
 export interface Turn {
@@ -10,45 +21,63 @@ export interface Turn {
   readonly phase: TurnNotification["phase"] | { readonly kind: "interrupted" };
 }
 
-/** Sessions, the newest turn of each, and the tool calls of the turn in view. */
-export class SessionStore {
-  readonly #turns = new Map<string, TurnNotification>();
-  readonly #texts = new Map<string, string>();
-  /** By session and call: two sessions may make calls of the same id. */
-  readonly #tools = new Map<string, ToolNotification>();
-  readonly #usage = new Map<string, UsageNotification>();
-  readonly #readOnly = new Map<string, ReadOnly>();
-  /** Sessions that ran when the user opened another one: their turns do not come into view by themselves. */
-  readonly #left = new Set<string>();
-  /** Names that the user gave to sessions. */
-  readonly #names = new Map<string, string>();
-  /** First words of each session. */
-  readonly #titles = new Map<string, string>();
-  #current: string | undefined;
-  #connected = true;
-  readonly #changed = new Emitter<void>();
-  readonly #ended = new Emitter<Turn>();
-  readonly #lost = new Emitter<Turn>();
-  readonly #tool = new Emitter<ToolNotification>();
+/** What is known of a session. */
+interface Session {
+  readonly turn?: TurnNotification | undefined;
+  /** Text of the user that began the turn. */
+  readonly task: string;
+  /** Calls of the turn and of its subagents, in the order they were made. */
+  readonly tools: readonly ToolNotification[];
+  readonly usage?: UsageNotification | undefined;
+  readonly readOnly?: ReadOnly | undefined;
+  /** Name that the user gave it. */
+  readonly name?: string | undefined;
+  /** Its first words. */
+  readonly title?: string | undefined;
+  readonly queue?: QueueNotification | undefined;
+  /** An empty list stays: an older notification that comes later must not bring its processes back. */
+  readonly processes?: Pick<ProcessesNotification, "rev" | "processes"> | undefined;
+  /** It ran when the user opened another one: its turns do not come into view by themselves. */
+  readonly left?: boolean;
+}
 
-  readonly onDidChange = this.#changed.event;
-  readonly onDidEndTurn = this.#ended.event;
-  /** A turn that ran when its daemon ended. The next one may know its session, or may not. */
-  readonly onDidLoseTurn = this.#lost.event;
-  readonly onDidChangeTool = this.#tool.event;
+/** Maximum number of subagents kept. Older ones are only in the conversation. */
+const SUBAGENTS_KEPT = 200;
+
+interface Facts {
+  readonly all: ReadonlyMap<string, Session>;
+  readonly current: string | undefined;
+  /** False from the end of the daemon until the next one has told its state. */
+  readonly connected: boolean;
+  readonly subagents: ReadonlyMap<string, SubagentNotification>;
+}
+
+/** Sessions: the newest turn of each, its calls, queue and processes. One of them is in view. */
+export class Sessions {
+  constructor(private readonly facts: Facts = { all: new Map(), current: undefined, connected: true, subagents: new Map() }) {}
+
+  /** The sessions that a daemon tells when it is asked for its state. */
+  static of(sessions: readonly SessionSnapshot[]): Sessions {
+    return sessions.reduce((all, session) => {
+      const next = all.#taken(session);
+      // A running one wins; else the session last in view, which is listed last.
+      const { turn } = session;
+      return turn !== undefined && (!next.running || turn.phase.kind === "started") ? next.#with({ current: session.sessionId }) : next;
+    }, new Sessions());
+  }
 
   /** The session in view: the one whose turn started last, or that was opened since. */
   get current(): string | undefined {
-    return this.#current;
+    return this.facts.current;
   }
 
   /** Reason why no turn can start in the session in view. */
   get readOnly(): ReadOnly | undefined {
-    return this.#current === undefined ? undefined : this.#readOnly.get(this.#current);
+    return this.#inView?.readOnly;
   }
 
   get turn(): Turn | undefined {
-    return this.#current === undefined ? undefined : this.turnOf(this.#current);
+    return this.turnOf(this.current ?? "");
   }
 
   get running(): boolean {
@@ -57,22 +86,23 @@ export class SessionStore {
 
   /** Sessions with a running turn. */
   get runningSessions(): string[] {
-    return [...this.#turns.keys()].filter((id) => this.turnOf(id)?.phase.kind === "started");
+    return [...this.facts.all.keys()].filter((id) => this.turnOf(id)?.phase.kind === "started");
   }
 
   /** Name of the session in view, or the words that it began with. */
   get title(): string {
-    return this.#current === undefined ? "" : this.titleOf(this.#current);
+    return this.titleOf(this.current ?? "");
   }
 
   /** The same of any session. */
   titleOf(sessionId: string): string {
-    return this.#names.get(sessionId) ?? this.#titles.get(sessionId) ?? "";
+    const session = this.facts.all.get(sessionId);
+    return session?.name ?? session?.title ?? "";
   }
 
   /** Name that the user gave to the session in view. */
   get name(): string | undefined {
-    return this.#current === undefined ? undefined : this.#names.get(this.#current);
+    return this.#inView?.name;
   }
 
   /** True if the task in view failed or was interrupted, and its text is known. */
@@ -82,196 +112,159 @@ export class SessionStore {
   }
 
   get usage(): UsageNotification | undefined {
-    return this.#current === undefined ? undefined : this.#usage.get(this.#current);
+    return this.#inView?.usage;
   }
 
   /** Calls of the turn in view, in the order they were made. */
   get tools(): ToolNotification[] {
-    const turnId = this.turn?.turnId;
-    return [...this.#tools.values()].filter((tool) => tool.turnId === turnId);
+    return this.#inView?.tools.filter(({ turnId }) => turnId === this.#inView?.turn?.turnId) ?? [];
   }
 
   /** The call being worked on now. */
   get activeTool(): ToolNotification | undefined {
-    return this.tools.findLast(({ state }) => state === "running" || state === "awaitingApproval");
+    return this.tools.findLast(isActive);
   }
 
   /** The same of any turn, also of a subagent. */
   activeToolOf(turnId: string): ToolNotification | undefined {
-    return [...this.#tools.values()].findLast((tool) => tool.turnId === turnId && (tool.state === "running" || tool.state === "awaitingApproval"));
+    return [...this.facts.all.values()].flatMap(({ tools }) => tools).findLast((tool) => tool.turnId === turnId && isActive(tool));
   }
 
   turnOf(sessionId: string): Turn | undefined {
-    const turn = this.#turns.get(sessionId);
+    const { turn, task } = this.#of(sessionId);
     if (turn === undefined) {
       return undefined;
     }
     const { turnId, phase } = turn;
-    const interrupted = phase.kind === "started" && !this.#connected;
-    return { sessionId, turnId, text: this.#texts.get(turnId) ?? "", phase: interrupted ? { kind: "interrupted" } : phase };
+    return { sessionId, turnId, text: task, phase: phase.kind === "started" && !this.facts.connected ? { kind: "interrupted" } : phase };
   }
 
-  update(next: TurnNotification): void {
-    const last = this.#turns.get(next.sessionId);
-    if (last !== undefined && next.rev <= last.rev) {
-      return;
-    }
-    if (last?.turnId !== next.turnId) {
-      this.#forget(next.sessionId, last?.turnId);
-    }
-    this.#turns.set(next.sessionId, next);
-    if (next.phase.kind === "started") {
-      this.#texts.set(next.turnId, next.phase.text);
-      if (!this.#titles.has(next.sessionId)) {
-        this.#titles.set(next.sessionId, next.phase.text);
-      }
-      if (!this.#left.has(next.sessionId)) {
-        this.#current = next.sessionId;
-      }
-    }
-    this.#current ??= next.sessionId;
-    this.#changed.fire();
-    const turn = this.turnOf(next.sessionId);
-    if (turn?.phase.kind === "ended") {
-      this.#ended.fire(turn);
-    }
+  /** Queued follow-ups of a session. */
+  queueOf(sessionId: string | undefined): { readonly items: readonly FollowUp[]; readonly held: boolean } {
+    return this.#of(sessionId ?? "").queue ?? { items: [], held: false };
   }
 
-  updateTool(next: ToolNotification): void {
-    const key = keyOf(next);
-    const last = this.#tools.get(key);
-    if (last !== undefined && next.rev <= last.rev) {
-      return;
-    }
-    this.#tools.set(key, next);
-    this.#tool.fire(next);
-    this.#changed.fire();
+  /** Sessions with follow-ups. */
+  get queued(): string[] {
+    return [...this.facts.all.keys()].filter((id) => this.queueOf(id).items.length > 0);
   }
 
-  updateUsage(next: UsageNotification): void {
-    const last = this.#usage.get(next.sessionId);
-    if (last !== undefined && next.rev <= last.rev) {
-      return;
-    }
-    this.#usage.set(next.sessionId, next);
-    this.#changed.fire();
+  /** Processes of a session, oldest first. */
+  processesOf(sessionId: string | undefined): readonly ProcessInfo[] {
+    return this.#of(sessionId ?? "").processes?.processes ?? [];
   }
 
-  /** Handles the end of the daemon: running turns and calls have ended. */
-  disconnect(): void {
-    this.#connected = false;
-    this.#changed.fire();
+  /** Subagents that a turn of this session started, in the order of its calls. */
+  subagentsOf(sessionId: string, turnId: string): SubagentNotification[] {
+    return [...this.facts.subagents.values()]
+      .filter(({ parent }) => parent.sessionId === sessionId && parent.turnId === turnId)
+      .sort((a, b) => a.place - b.place);
   }
 
-  /** Replaces everything with the answer to `agent/state` after a (re)connect. */
-  restore(sessions: StateResult["sessions"]): void {
-    const before = this.turn;
-    this.#connected = true;
-    this.#turns.clear();
-    this.#tools.clear();
-    this.#usage.clear();
-    this.#readOnly.clear();
-    this.#names.clear();
-    this.#titles.clear();
-    this.#left.clear();
-    this.#current = undefined;
-    for (const session of sessions) {
-      this.#take(session);
-      // A running one wins; else the session last in view, which is listed last.
-      if (session.turn !== undefined && (!this.running || session.turn.phase.kind === "started")) {
-        this.#current = session.sessionId;
-      }
+  withTurn(next: TurnNotification): Sessions {
+    const { sessionId, turnId, phase } = next;
+    const last = this.#of(sessionId);
+    if (!isNews(last.turn, next)) {
+      return this;
     }
-    this.#changed.fire();
-    if (before?.phase.kind !== "interrupted") {
-      return;
+    const same = last.turn?.turnId === turnId;
+    const text = phase.kind === "started" ? phase.text : undefined;
+    // Calls of earlier turns are only in the transcript.
+    const tools = same ? last.tools : last.tools.filter((tool) => (tool.parent ?? tool).turnId === turnId);
+    const put = this.#put(sessionId, { turn: next, tools, task: text ?? (same ? last.task : ""), title: last.title ?? text });
+    return put.#with({ current: text !== undefined && last.left !== true ? sessionId : (this.current ?? sessionId) });
+  }
+
+  withTool(next: ToolNotification): Sessions {
+    const { sessionId } = next.parent ?? next;
+    const { tools } = this.#of(sessionId);
+    const at = tools.findLastIndex((tool) => tool.sessionId === next.sessionId && tool.callId === next.callId);
+    if (!isNews(tools[at], next)) {
+      return this;
     }
-    const now = this.turnOf(before.sessionId)?.phase;
-    // It may have come to its end in the very last moment.
-    if (now === undefined || (now.kind === "ended" && now.reason === "interrupted")) {
-      this.#lost.fire(before);
-    }
+    return this.#put(sessionId, { tools: at < 0 ? [...tools, next] : tools.with(at, next) });
+  }
+
+  withUsage(next: UsageNotification): Sessions {
+    return isNews(this.#of(next.sessionId).usage, next) ? this.#put(next.sessionId, { usage: next }) : this;
+  }
+
+  withQueue(next: QueueNotification): Sessions {
+    return isNews(this.#of(next.sessionId).queue, next) ? this.#put(next.sessionId, { queue: next }) : this;
+  }
+
+  withProcesses(next: ProcessesNotification): Sessions {
+    return isNews(this.#of(next.sessionId).processes, next) ? this.#put(next.sessionId, { processes: next }) : this;
+  }
+
+  withSubagents(...news: readonly SubagentNotification[]): Sessions {
+    const fresh = news.filter((next) => isNews(this.facts.subagents.get(next.sessionId), next));
+    const all = [...this.facts.subagents, ...fresh.map((next) => [next.sessionId, next] as const)];
+    return fresh.length === 0 ? this : this.#with({ subagents: new Map([...new Map(all)].slice(-SUBAGENTS_KEPT)) });
+  }
+
+  /** The daemon has ended: running turns and calls have ended, and processes are gone. */
+  disconnected(): Sessions {
+    const all = new Map([...this.facts.all].map(([id, session]) => [id, { ...session, processes: undefined }]));
+    return this.#with({ all, connected: false });
   }
 
   /** Takes the answer to `agent/sessions/open` and brings its session into view. */
-  open(session: SessionSnapshot): void {
-    this.#forget(session.sessionId, this.#turns.get(session.sessionId)?.turnId);
-    this.#turns.delete(session.sessionId);
-    this.#readOnly.delete(session.sessionId);
-    this.#names.delete(session.sessionId);
-    this.#take(session);
-    if (this.running && this.#current !== undefined) {
-      this.#left.add(this.#current);
-    }
-    this.#left.delete(session.sessionId);
-    this.#current = session.sessionId;
-    this.#changed.fire();
+  opened(session: SessionSnapshot): Sessions {
+    const next = this.#taken(session);
+    const { current } = this;
+    const leaves = current !== undefined && next.turnOf(current)?.phase.kind === "started";
+    const left = leaves ? next.#put(current, { left: true }) : next;
+    return left.#put(session.sessionId, { left: false }).#with({ current: session.sessionId });
   }
 
   /** The user gave the session a name, or with an empty one took it away. */
-  rename(sessionId: string, name: string): void {
-    if (name === "") {
-      this.#names.delete(sessionId);
-    } else {
-      this.#names.set(sessionId, name);
-    }
-    this.#changed.fire();
+  renamed(sessionId: string, name: string): Sessions {
+    return this.#put(sessionId, { name: name === "" ? undefined : name });
   }
 
   /** The session is no more. */
-  remove(sessionId: string): void {
-    this.#forget(sessionId, this.#turns.get(sessionId)?.turnId);
-    this.#turns.delete(sessionId);
-    this.#usage.delete(sessionId);
-    this.#readOnly.delete(sessionId);
-    this.#names.delete(sessionId);
-    this.#titles.delete(sessionId);
-    this.#left.delete(sessionId);
-    if (this.#current === sessionId) {
-      this.#current = undefined;
-    }
-    this.#changed.fire();
+  without(sessionId: string): Sessions {
+    const all = new Map(this.facts.all);
+    all.delete(sessionId);
+    return this.#with({ all, current: this.current === sessionId ? undefined : this.current });
   }
 
-  #take(session: SessionSnapshot): void {
-    const { sessionId, turn, task, usage, readOnly, name, title } = session;
-    if (turn !== undefined) {
-      this.#turns.set(sessionId, turn);
-      if (task !== undefined) {
-        this.#texts.set(turn.turnId, task);
-      }
-    }
-    if (usage !== undefined) {
-      this.#usage.set(sessionId, usage);
-    }
-    if (readOnly !== undefined) {
-      this.#readOnly.set(sessionId, readOnly);
-    }
-    if (name !== undefined) {
-      this.#names.set(sessionId, name);
-    }
-    if (title !== undefined) {
-      this.#titles.set(sessionId, title);
-    }
-    for (const tool of session.tools) {
-      this.#tools.set(keyOf(tool), tool);
-    }
+  /** A session as the daemon describes it. News of its processes that came before stay. */
+  #taken({ sessionId, turn, task, usage, readOnly, name, title, queue, tools, processes, subagents }: SessionSnapshot): Sessions {
+    const last = this.#of(sessionId);
+    return this.#put(sessionId, {
+      turn,
+      task: task ?? "",
+      tools,
+      usage: usage ?? last.usage,
+      readOnly,
+      name,
+      title: title ?? last.title,
+      queue,
+      processes: last.processes ?? { rev: 0, processes: processes ?? [] },
+    }).withSubagents(...subagents);
   }
 
-  /** Removes calls of earlier turns; the transcript keeps them. */
-  #forget(sessionId: string, turnId: string | undefined): void {
-    if (turnId !== undefined) {
-      this.#texts.delete(turnId);
-    }
-    for (const [key, tool] of this.#tools) {
-      const { sessionId: owner, turnId: turn } = tool.parent ?? tool;
-      if (owner === sessionId && turn === turnId) {
-        this.#tools.delete(key);
-      }
-    }
+  get #inView(): Session | undefined {
+    return this.facts.all.get(this.current ?? "");
+  }
+
+  #of(sessionId: string): Session {
+    return this.facts.all.get(sessionId) ?? { task: "", tools: [] };
+  }
+
+  #put(sessionId: string, changed: Partial<Session>): Sessions {
+    return this.#with({ all: new Map([...this.facts.all, [sessionId, { ...this.#of(sessionId), ...changed }]]) });
+  }
+
+  #with(changed: Partial<Facts>): Sessions {
+    return new Sessions({ ...this.facts, ...changed });
   }
 }
 
-function keyOf({ sessionId, callId }: ToolNotification): string {
-  return `${sessionId}/${callId}`;
+export const isRunning = ({ phase }: ProcessInfo): boolean => phase.kind === "running";
+
+function isActive({ state }: ToolNotification): boolean {
+  return state === "running" || state === "awaitingApproval";
 }

@@ -1,27 +1,18 @@
-import type { Banner, StatusNotification } from "../protocol";
-import { Emitter } from "./emitter";
+import type { StatusNotification } from "../protocol";
 
-/** State of the connection to the daemon. The state of the daemon itself is in `StatusStore.status`. */
+/** State of the connection to the daemon. */
 export type Link =
   { readonly kind: "starting" } | { readonly kind: "running"; readonly version: string } | { readonly kind: "failed"; readonly message: string };
 
-export class StatusStore {
-  #link: Link = { kind: "starting" };
-  #status: StatusNotification | undefined;
-  readonly #seen = new Set<string>();
-  readonly #changed = new Emitter<void>();
-  readonly #banner = new Emitter<Banner>();
-
-  readonly onDidChange = this.#changed.event;
-  /** A banner that was not there before, once for each text. */
-  readonly onDidAddBanner = this.#banner.event;
-
-  get link(): Link {
-    return this.#link;
-  }
+/** State of the daemon, and of the connection to it. */
+export class Status {
+  constructor(
+    readonly link: Link = { kind: "starting" },
+    private readonly last?: StatusNotification,
+  ) {}
 
   get status(): StatusNotification | undefined {
-    return this.#link.kind === "running" ? this.#status : undefined;
+    return this.link.kind === "running" ? this.last : undefined;
   }
 
   /** A model answers, or a script in its place. */
@@ -34,32 +25,20 @@ export class StatusStore {
     return this.status?.banners.some(({ kind }) => kind === "untrusted") === true;
   }
 
-  setLink(link: Link): void {
-    this.#link = link;
-    this.#changed.fire();
+  linked(link: Link): Status {
+    return new Status(link, this.last);
   }
 
-  update(next: StatusNotification): void {
-    if (this.#status !== undefined && next.rev <= this.#status.rev) {
-      return;
-    }
-    this.restore(next);
+  with(next: StatusNotification): Status {
+    return isNews(this.last, next) ? this.restored(next) : this;
   }
 
-  restore(status: StatusNotification): void {
-    this.#status = status;
-    this.#changed.fire();
-    for (const banner of status.banners) {
-      const key = `${banner.kind}\n${JSON.stringify([banner.code, banner.args])}`;
-      if (!this.#seen.has(key)) {
-        this.#seen.add(key);
-        this.#banner.fire(banner);
-      }
-    }
+  restored(status: StatusNotification): Status {
+    return new Status(this.link, status);
   }
+}
 
-  /** A new daemon counts its revisions from the start. */
-  reconnect(): void {
-    this.#status = undefined;
-  }
+/** True for the first notification about something, and for one with a newer revision. */
+export function isNews(last: { readonly rev: number } | undefined, next: { readonly rev: number }): boolean {
+  return last === undefined || next.rev > last.rev;
 }

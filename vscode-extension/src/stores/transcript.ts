@@ -5,6 +5,7 @@ import type {
   MessageRole,
   OutputNotification,
   ParentCall,
+  SessionSnapshot,
   ToolNotification,
   ToolState,
   TranscriptEntry,
@@ -14,7 +15,6 @@ import type {
   Usage,
 } from "../protocol";
 import type { Approval } from "../text/approval";
-import { Emitter } from "./emitter";
 
 /** Facts about a call that later versions of the daemon tell. */
 export type CallFacts = Pick<ToolNotification, "toolKind" | "target" | "stats" | "startedAt" | "endedAt" | "decision" | "completed">;
@@ -25,6 +25,8 @@ export type CallPlace = Pick<ParentCall, "sessionId" | "callId">;
 interface Place {
   readonly session: string;
   readonly turn: string;
+  /** Revision of the newest notification about it; absent for one of a daemon that ended. */
+  readonly rev?: number | undefined;
 }
 
 export type Entry = Place &
@@ -32,16 +34,16 @@ export type Entry = Place &
     | {
         readonly kind: "message";
         readonly id: string;
-        role: MessageRole;
-        text: string;
-        incomplete: boolean;
-        ended: boolean;
+        readonly role: MessageRole;
+        readonly text: string;
+        readonly incomplete: boolean;
+        readonly ended: boolean;
         readonly notice?: UiMessage | undefined;
         /** Times in milliseconds since 1970, if they are known. */
         readonly at?: number | undefined;
-        endedAt?: number | undefined;
+        readonly endedAt?: number | undefined;
         /** Words for a running task that its model has not read; `false`: it has. */
-        unread?: boolean;
+        readonly unread?: boolean;
         /** Sent with a message of the user. */
         readonly attachments?: readonly Attachment[] | undefined;
       }
@@ -50,17 +52,17 @@ export type Entry = Place &
         readonly id: string;
         readonly callId: string;
         /** Name of the tool; empty until the call itself is known. */
-        name: string;
-        title: UiMessage;
-        state: ToolState;
-        detail: string;
-        command: string | undefined;
-        uri: string | undefined;
-        facts: CallFacts;
+        readonly name: string;
+        readonly title: UiMessage;
+        readonly state: ToolState;
+        readonly detail: string;
+        readonly command: string | undefined;
+        readonly uri: string | undefined;
+        readonly facts: CallFacts;
         /** Output while it runs: the newest of it. */
-        live: string;
+        readonly live: string;
         /** Number of the newest piece of that; -1 for none. */
-        liveSeq: number;
+        readonly liveSeq: number;
         /** Call that started the subagent, for a call that a subagent made. */
         readonly parent: string | undefined;
       }
@@ -79,320 +81,238 @@ export type Entry = Place &
       }
   );
 
-/** Change of one turn: an entry that is new or different; all of the conversation, if no place is named. */
-export interface TranscriptChange {
-  readonly place?: Place;
-  /** Text that was appended to a message, which is all that changed. */
-  readonly grown?: { readonly id: string; readonly delta: string };
-}
-
 /** Newest characters of a running command's output that are kept. */
 const LIVE_CHARS = 64 * 1024;
 
 /** Entries kept of each session: a window of a long conversation, not an archive. */
 const LIMIT = 2_000;
 
-/** The conversation in the order it happened, one line of entries for the window. */
-export class TranscriptStore {
-  readonly #entries = new Map<string, Entry>();
-  readonly #revs = new Map<string, number>();
-  /** Entries of each turn of each session, in the order of the conversation. */
-  readonly #turns = new Map<string, Map<string, Entry[]>>();
-  /** Sessions whose oldest entries are not here. */
-  readonly #cut = new Set<string>();
-  readonly #changed = new Emitter<TranscriptChange>();
+/** Entries of each turn of a session, in the order of the conversation. */
+export type Turns = ReadonlyMap<string, readonly Entry[]>;
 
-  readonly onDidChange = this.#changed.event;
+type Tool = Extract<Entry, { kind: "tool" }>;
+type Message = Extract<Entry, { kind: "message" }>;
+
+/** The conversations of sessions in the order they happened, one line of entries for the window. */
+export class Transcript {
+  constructor(
+    private readonly sessions: ReadonlyMap<string, Turns> = new Map(),
+    /** Sessions whose oldest entries are not here. */
+    private readonly cut: ReadonlySet<string> = new Set(),
+  ) {}
+
+  /** The conversations of sessions as a daemon tells them; `earlier`: there are entries before these. */
+  static of(sessions: readonly Pick<SessionSnapshot, "sessionId" | "transcript" | "earlier">[]): Transcript {
+    const cut = sessions.filter(({ earlier }) => earlier !== undefined).map(({ sessionId }) => sessionId);
+    return sessions.flatMap(({ transcript }) => transcript).reduce((all, entry) => all.#withEntry(entry), new Transcript(new Map(), new Set(cut)));
+  }
 
   get entries(): readonly Entry[] {
-    return [...this.#entries.values()];
+    return [...this.sessions.values()].flatMap((turns) => [...turns.values()].flat());
   }
 
   get(id: string): Entry | undefined {
-    return this.#entries.get(id);
+    for (const turns of this.sessions.values()) {
+      for (const entries of [...turns.values()].reverse()) {
+        const found = entries.findLast((entry) => entry.id === id);
+        if (found !== undefined) {
+          return found;
+        }
+      }
+    }
+    return undefined;
   }
 
   /** Entries of each turn of one session, oldest turn first. */
-  turnsOf(sessionId: string): ReadonlyMap<string, readonly Entry[]> {
-    return this.#turns.get(sessionId) ?? new Map<string, Entry[]>();
+  turnsOf(sessionId: string): Turns {
+    return this.sessions.get(sessionId) ?? new Map<string, Entry[]>();
   }
 
   /** True if a session has entries before those that are kept. */
   isCut(sessionId: string): boolean {
-    return this.#cut.has(sessionId);
+    return this.cut.has(sessionId);
   }
 
-  /** Drops the entries of its session before an entry. */
-  forgetBefore(id: string): void {
-    const session = this.#entries.get(id)?.session;
-    const all = [...this.turnsOf(session ?? "").values()].flat();
-    for (const entry of all.slice(
-      0,
-      Math.max(
-        0,
-        all.findIndex((other) => other.id === id),
-      ),
-    )) {
-      this.#forget(entry);
-    }
+  /** Without the entries of its session before an entry. */
+  from(id: string): Transcript {
+    const session = this.get(id)?.session ?? "";
+    const all = [...this.turnsOf(session).values()].flat();
+    const at = all.findIndex((entry) => entry.id === id);
+    return at <= 0 ? this : this.#cutTo(session, all.length - at);
   }
 
-  turn(turn: TurnNotification): void {
-    const place = { session: turn.sessionId, turn: turn.turnId };
-    if (turn.phase.kind === "started") {
+  withTurn({ sessionId, turnId, phase }: TurnNotification): Transcript {
+    const place = { session: sessionId, turn: turnId };
+    if (phase.kind === "started") {
       // The user's message may arrive as a message too; whichever comes first opens the turn.
-      const id = `user:${turn.turnId}`;
-      const { text, attachments } = turn.phase;
-      if (!this.#entries.has(id)) {
-        this.#put({ ...place, kind: "message", id, role: "user", text, attachments, incomplete: false, ended: true });
-      }
-    } else {
-      const { summary, uncheckedEdits = false } = turn.phase;
-      const shown = this.#said(summary) ? "" : summary;
-      this.#put({ ...place, ...turn.phase, kind: "end", id: `end:${turn.turnId}`, summary: shown, uncheckedEdits });
+      const id = `user:${turnId}`;
+      const { text, attachments } = phase;
+      const isKnown = this.#turn(place).some((entry) => entry.id === id);
+      return isKnown ? this : this.#put({ ...place, kind: "message", id, role: "user", text, attachments, incomplete: false, ended: true });
     }
-    this.#changed.fire({ place });
+    const { summary, uncheckedEdits = false } = phase;
+    const shown = this.#isSaid(place, summary) ? "" : summary;
+    return this.#put({ ...place, ...phase, kind: "end", id: `end:${turnId}`, summary: shown, uncheckedEdits });
   }
 
-  message(next: MessageNotification): void {
+  withMessage(next: MessageNotification): Transcript {
     const id = messageKey(next);
-    const last = this.#entries.get(id);
-    if (!this.#isNews(id, next.rev)) {
-      return;
-    }
     const place = { session: next.sessionId, turn: next.turnId };
-    const ended = next.text !== undefined;
-    if (last?.kind === "message") {
-      last.role = next.role;
-      last.text = next.text ?? last.text + next.delta;
-      last.incomplete = next.incomplete;
-      last.ended = ended;
-      last.endedAt = next.endedAt;
-      if (last.unread === true && next.unread !== true) {
-        last.unread = false;
-        this.#moveToEnd(last);
-      }
-      this.#changed.fire(ended || next.incomplete ? { place } : { place, grown: { id, delta: next.delta } });
-      return;
+    const last = this.#turn(place).findLast((entry): entry is Message => entry.id === id);
+    if (last !== undefined) {
+      return this.#withMore(last, next);
     }
-    if (next.role !== "user" || next.unread === true || !this.#isFirstOfTurn(next)) {
-      const text = next.text ?? next.delta;
-      this.#put({
-        ...place,
-        kind: "message",
-        id,
-        role: next.role,
-        text,
-        incomplete: next.incomplete,
-        ended,
-        notice: next.notice,
-        attachments: next.attachments,
-        at: next.at,
-        endedAt: next.endedAt,
-        ...(next.unread !== undefined && { unread: next.unread }),
-      });
+    if (next.role === "user" && next.unread !== true && this.#isFirstOfTurn(next)) {
+      return this;
     }
-    this.#changed.fire({ place });
+    const { rev, role, incomplete, notice, attachments, at, endedAt, unread } = next;
+    const [text, ended] = [next.text ?? next.delta, next.text !== undefined];
+    const facts = { rev, role, text, incomplete, ended, notice, attachments, at, endedAt, ...(unread !== undefined && { unread }) };
+    return this.#put({ ...place, ...facts, kind: "message", id });
   }
 
-  tool(next: ToolNotification): void {
+  /** More of a message, or its end. */
+  #withMore(last: Message, { rev, role, text, delta, incomplete, endedAt, unread }: MessageNotification): Transcript {
+    if (rev <= (last.rev ?? -1)) {
+      return this;
+    }
+    const entry: Message = { ...last, rev, role, text: text ?? last.text + delta, incomplete, ended: text !== undefined, endedAt };
+    if (last.unread !== true || unread === true) {
+      return this.#put(entry);
+    }
+    // Words for a running task stand where they were read.
+    const others = this.#turn(last).filter(({ id }) => id !== last.id);
+    return this.#withTurn(last, [...others, { ...entry, unread: false }]);
+  }
+
+  withTool(next: ToolNotification): Transcript {
     const id = toolKey(next);
-    if (!this.#isNews(id, next.rev)) {
-      return;
+    const last = this.#tool(id);
+    if (next.rev <= (last?.rev ?? -1)) {
+      return this;
     }
-    const last = this.#entries.get(id);
-    if (last?.kind === "tool") {
-      last.name = next.name;
-      last.title = next.title;
-      last.state = next.state;
-      last.detail = next.detail ?? last.detail;
-      last.uri = next.uri ?? last.uri;
-      last.facts = factsOf(next);
-      if (next.endedAt !== undefined) {
-        last.live = "";
-      }
-      this.#changed.fire({ place: last });
-      return;
+    const { callId, rev, name, title, state, detail = last?.detail ?? "", uri = last?.uri } = next;
+    const facts = factsOf(next);
+    if (last !== undefined) {
+      return this.#put({ ...last, rev, name, title, state, detail, uri, facts, live: next.endedAt === undefined ? last.live : "" });
     }
-    const { callId, name, title, state, detail = "", uri } = next;
     const parent = next.parent === undefined ? undefined : toolKey(next.parent);
-    const place = this.#placeOf(next);
-    this.#put({
-      ...place,
-      kind: "tool",
-      id,
-      callId,
-      name,
-      title,
-      state,
-      detail,
-      command: undefined,
-      uri,
-      facts: factsOf(next),
-      live: "",
-      liveSeq: -1,
-      parent,
-    });
-    this.#changed.fire({ place });
+    return this.#put({ ...NEW_CALL, ...this.#placeOf(next), id, callId, rev, name, title, state, detail, uri, facts, parent });
   }
 
   /** A piece of the output of a running command. A missing number is output that was left out. */
-  output({ sessionId, callId, seq, text }: OutputNotification): void {
-    const entry = this.#entries.get(toolKey({ sessionId, callId }));
-    if (entry?.kind !== "tool" || entry.facts.endedAt !== undefined || seq <= entry.liveSeq) {
-      return;
+  withOutput({ sessionId, callId, seq, text }: OutputNotification): Transcript {
+    const entry = this.#tool(toolKey({ sessionId, callId }));
+    if (entry === undefined || entry.facts.endedAt !== undefined || seq <= entry.liveSeq) {
+      return this;
     }
     const gap = seq > entry.liveSeq + 1 ? `${entry.live === "" || entry.live.endsWith("\n") ? "" : "\n"}…\n` : "";
     const all = entry.live + gap + text;
     // Whole lines are left out, if there are any.
     const cut = all.length <= LIVE_CHARS ? 0 : all.indexOf("\n", all.length - LIVE_CHARS) + 1 || all.length - LIVE_CHARS;
-    entry.live = all.slice(cut);
-    entry.liveSeq = seq;
-    this.#changed.fire({ place: entry });
+    return this.#put({ ...entry, live: all.slice(cut), liveSeq: seq });
   }
 
   /** The whole command of a call that waits for approval. Other approvals have no command; the call's title describes them. */
-  approval(asked: Approval): void {
-    const { question: title } = asked;
+  withApproval(asked: Approval): Transcript {
+    const { question: title, sessionId, turnId, callId } = asked;
     const command = asked.kind === "change" || asked.kind === "read" ? undefined : asked.command;
     const id = toolKey(asked);
-    const last = this.#entries.get(id);
-    if (last?.kind === "tool") {
-      last.command ??= command;
-      this.#changed.fire({ place: last });
-      return;
-    }
-    const place = { session: asked.sessionId, turn: asked.turnId };
-    const { callId } = asked;
-    this.#put({
-      ...place,
-      kind: "tool",
-      id,
-      callId,
-      name: "",
-      title,
-      state: "awaitingApproval",
-      detail: "",
-      command,
-      uri: undefined,
-      facts: {},
-      live: "",
-      liveSeq: -1,
-      parent: undefined,
-    });
-    this.#changed.fire({ place });
+    const last = this.#tool(id);
+    return last === undefined
+      ? this.#put({ ...NEW_CALL, session: sessionId, turn: turnId, id, callId, title, state: "awaitingApproval", command })
+      : this.#put({ ...last, command: last.command ?? command });
   }
 
-  /**
-   * Handles the state of a new daemon, whose revisions start again. Its transcript replaces the former
-   * one; if it has none, the former transcript stays readable.
-   */
-  reconnect(before: readonly TranscriptEntry[] = [], cut: readonly string[] = []): void {
-    if (before.length > 0) {
-      this.open(before, cut);
-    } else {
-      this.#revs.clear();
+  /** Before a new daemon, whose revisions start again. The conversation stays readable. */
+  reconnected(): Transcript {
+    const old = (entries: readonly Entry[]): Entry[] => entries.map((entry) => ({ ...entry, rev: undefined }));
+    const turnsOf = (turns: Turns): Turns => new Map([...turns].map(([turn, entries]) => [turn, old(entries)]));
+    return new Transcript(new Map([...this.sessions].map(([session, turns]) => [session, turnsOf(turns)])), this.cut);
+  }
+
+  #withEntry(entry: TranscriptEntry): Transcript {
+    switch (entry.kind) {
+      case "turn":
+        return this.withTurn(entry);
+      case "message":
+        return this.withMessage(entry);
+      case "tool":
+        return this.withTool(entry);
     }
   }
 
-  /** Shows the transcript of another session. `cut`: sessions that have entries before these. */
-  open(said: readonly TranscriptEntry[], cut: readonly string[] = []): void {
-    this.#revs.clear();
-    this.#entries.clear();
-    this.#turns.clear();
-    this.#cut.clear();
-    cut.forEach((session) => this.#cut.add(session));
-    for (const entry of said) {
-      switch (entry.kind) {
-        case "turn":
-          this.turn(entry);
-          break;
-        case "message":
-          this.message(entry);
-          break;
-        case "tool":
-          this.tool(entry);
-          break;
+  #turn({ session, turn }: Place): readonly Entry[] {
+    return this.sessions.get(session)?.get(turn) ?? [];
+  }
+
+  #tool(id: string): Tool | undefined {
+    const entry = this.get(id);
+    return entry?.kind === "tool" ? entry : undefined;
+  }
+
+  /** With an entry in its place, or at the end of its turn. */
+  #put(entry: Entry): Transcript {
+    const entries = this.#turn(entry);
+    const at = entries.findLastIndex(({ id }) => id === entry.id);
+    const next = this.#withTurn(entry, at < 0 ? [...entries, entry] : entries.with(at, entry));
+    return next.#cutTo(entry.session, LIMIT);
+  }
+
+  #withTurn({ session, turn }: Place, entries: readonly Entry[]): Transcript {
+    const turns = new Map([...this.turnsOf(session), [turn, entries] as const]);
+    return new Transcript(new Map([...this.sessions, [session, turns] as const]), this.cut);
+  }
+
+  /** With the newest entries of a session only, at most this many. */
+  #cutTo(session: string, most: number): Transcript {
+    const turns = this.turnsOf(session);
+    let over = -most;
+    turns.forEach((entries) => (over += entries.length));
+    if (over <= 0) {
+      return this;
+    }
+    const kept = new Map<string, readonly Entry[]>();
+    for (const [turn, entries] of turns) {
+      const left = over > 0 ? entries.slice(over) : entries;
+      over -= entries.length;
+      if (left.length > 0) {
+        kept.set(turn, left);
       }
     }
-    this.#changed.fire({});
-  }
-
-  #put(entry: Entry): void {
-    const known = this.#entries.has(entry.id);
-    this.#entries.set(entry.id, entry);
-    const turns = this.#turns.get(entry.session) ?? new Map<string, Entry[]>();
-    this.#turns.set(entry.session, turns);
-    const turn = turns.get(entry.turn) ?? [];
-    turns.set(entry.turn, turn);
-    if (known) {
-      turns.set(
-        entry.turn,
-        turn.map((other) => (other.id === entry.id ? entry : other)),
-      );
-    } else {
-      turn.push(entry);
-    }
-    let count = [...turns.values()].reduce((sum, { length }) => sum + length, 0);
-    for (; count > LIMIT; count -= 1) {
-      const [oldest] = [...turns.values()][0] ?? [];
-      if (oldest === undefined) {
-        break;
-      }
-      this.#forget(oldest);
-    }
-  }
-
-  /** Words for a running task stand where they were read. */
-  #moveToEnd(entry: Entry): void {
-    this.#entries.delete(entry.id);
-    this.#entries.set(entry.id, entry);
-    const turns = this.#turns.get(entry.session);
-    const others = turns?.get(entry.turn)?.filter((other) => other !== entry) ?? [];
-    turns?.set(entry.turn, [...others, entry]);
-  }
-
-  #forget({ id, session, turn }: Entry): void {
-    this.#entries.delete(id);
-    this.#revs.delete(id);
-    this.#cut.add(session);
-    const turns = this.#turns.get(session);
-    const left = turns?.get(turn)?.filter((entry) => entry.id !== id) ?? [];
-    if (left.length > 0) {
-      turns?.set(turn, left);
-    } else {
-      turns?.delete(turn);
-    }
-    this.#changed.fire({ place: { session, turn } });
+    return new Transcript(new Map([...this.sessions, [session, kept] as const]), new Set([...this.cut, session]));
   }
 
   /** Calls of a subagent stand in the turn of the call that started it, however deep. */
   #placeOf({ sessionId, turnId, parent }: ToolNotification): Place {
-    const above = parent === undefined ? undefined : this.#entries.get(toolKey(parent));
-    const { session, turn } = above ?? { session: parent?.sessionId ?? sessionId, turn: parent?.turnId ?? turnId };
-    return { session, turn };
-  }
-
-  #isNews(id: string, rev: number): boolean {
-    if (rev <= (this.#revs.get(id) ?? -1)) {
-      return false;
-    }
-    this.#revs.set(id, rev);
-    return true;
+    const above = parent === undefined ? undefined : this.get(toolKey(parent));
+    return { session: above?.session ?? parent?.sessionId ?? sessionId, turn: above?.turn ?? parent?.turnId ?? turnId };
   }
 
   /** The message that repeats the words the turn was started with. */
-  #isFirstOfTurn(next: MessageNotification): boolean {
-    const opening = this.#entries.get(`user:${next.turnId}`);
-    return opening?.kind === "message" && opening.text === (next.text ?? next.delta);
+  #isFirstOfTurn({ sessionId, turnId, text, delta }: MessageNotification): boolean {
+    const opening = this.#turn({ session: sessionId, turn: turnId }).find(({ id }) => id === `user:${turnId}`);
+    return opening?.kind === "message" && opening.text === (text ?? delta);
   }
 
   /** The summary of a turn is usually the assistant's last message: not said twice. */
-  #said(summary: string): boolean {
-    const last = [...this.#entries.values()].findLast((entry) => entry.kind === "message" && entry.role === "assistant");
-    return last?.kind === "message" && last.text.trim() === summary.trim();
+  #isSaid(place: Place, summary: string): boolean {
+    const last = this.#turn(place).findLast((entry): entry is Message => entry.kind === "message" && entry.role === "assistant");
+    return last?.text.trim() === summary.trim();
   }
 }
+
+const NEW_CALL = {
+  kind: "tool",
+  name: "",
+  detail: "",
+  command: undefined,
+  uri: undefined,
+  facts: {},
+  live: "",
+  liveSeq: -1,
+  parent: undefined,
+} as const;
 
 function factsOf({ toolKind, target, stats, startedAt, endedAt, decision, completed }: ToolNotification): CallFacts {
   return {
@@ -407,7 +327,7 @@ function factsOf({ toolKind, target, stats, startedAt, endedAt, decision, comple
 }
 
 /** Each session counts its messages from the start, and each model its calls; the conversation holds them all. */
-function messageKey({ sessionId, itemId }: MessageNotification): string {
+export function messageKey({ sessionId, itemId }: Pick<MessageNotification, "itemId" | "sessionId">): string {
   return `message:${sessionId}/${itemId}`;
 }
 
