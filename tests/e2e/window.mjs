@@ -210,6 +210,9 @@ export class Window {
         try {
           await this.page.keyboard.press(key);
           await input.waitFor(ONE_TRY);
+          if (text.startsWith(">") && !(await input.inputValue(ONE_TRY)).startsWith(">")) {
+            throw new errors.TimeoutError("Another input box is open, in place of the list of commands.");
+          }
           // Not with the keyboard: an editor that takes the focus at this moment would get the text.
           await input.evaluate(enter, text);
           await row.waitFor(ONE_TRY);
