@@ -23,7 +23,9 @@ await build({
 // The page of the conversation view, with its style and the font of its icons.
 await build({
   ...common,
-  entryPoints: ["webview/main.ts"],
+  entryPoints: ["webview/main.tsx"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
   outdir: "dist/webview",
   platform: "browser",
   target: "chrome128",

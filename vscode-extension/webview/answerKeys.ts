@@ -1,5 +1,5 @@
-/** Name of the event by which a card gets an answer by key. */
-const ANSWER = "cairn-answer";
+/** Cards that take answers by key, by their element. */
+const cards = new WeakMap<Element, (answer: string) => boolean>();
 
 /** The answer of a key with Alt: `y`, `n`, or the digit of a choice; `undefined` for another key. */
 export function answerOf({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): string | undefined {
@@ -11,18 +11,14 @@ export function answerOf({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardE
 }
 
 /** Lets a card take answers by key. `take` is true for an answer that this card has. */
-export function takeAnswers(card: HTMLElement, take: (answer: string) => boolean): void {
-  card.addEventListener(ANSWER, (event) => {
-    if (take((event as CustomEvent<string>).detail)) {
-      event.preventDefault();
-    }
-  });
+export function takeAnswers(card: Element, take: (answer: string) => boolean): void {
+  cards.set(card, take);
 }
 
 /** Gives an answer to the card with the focus, or else to the first one that has it. False if no card has it. */
-export function answerCard(cards: HTMLElement, answer: string): boolean {
-  const all = [...cards.querySelectorAll<HTMLElement>(".card")];
+export function answerCard(within: HTMLElement, answer: string): boolean {
+  const all = [...within.querySelectorAll<HTMLElement>(".card")];
   const focused = all.findIndex((card) => card.contains(document.activeElement));
   const inOrder = focused === -1 ? all : [...all.splice(focused, 1), ...all];
-  return inOrder.some((card) => !card.dispatchEvent(new CustomEvent(ANSWER, { detail: answer, cancelable: true })));
+  return inOrder.some((card) => cards.get(card)?.(answer) === true);
 }

@@ -1,23 +1,14 @@
-import {
-  type Action,
-  type Banner,
-  type EditCard,
-  type FromPage,
-  type Question,
-  type ToPage,
-  VERSION,
-  type ViewState,
-} from "../src/conversation/messages";
+import { render } from "preact";
+
+import { type Action, type FromPage, type ToPage, VERSION, type ViewState } from "../src/conversation/messages";
 import { duration } from "../src/text/duration";
 import { answerCard, answerOf } from "./answerKeys";
-import { CardList } from "./cardList";
-import { Cards } from "./cards";
+import { type Desk, WaitingCards } from "./cards";
 import { Composer } from "./composer";
-import { button, h, icon } from "./dom";
-import { editCard } from "./editCards";
-import { type ItemPort, counts } from "./items";
+import { h } from "./dom";
+import { type ItemPort } from "./items";
 import { List } from "./list";
-import { questionCard } from "./questions";
+import { Banners, EditsBar, Start, Strip } from "./surroundings";
 import { setStrings, t } from "./strings";
 import "./style.css";
 
@@ -29,18 +20,11 @@ const post = (message: FromPage): void => editor.postMessage({ v: VERSION, ...me
 const polite = h("div", "unseen", { "aria-live": "polite" });
 const assertive = h("div", "unseen", { "aria-live": "assertive" });
 const banners = h("div", "banners");
-const strip = h("div", "strip", { hidden: true });
-const empty = h("div", "empty", { hidden: true });
-const edits = h("div", "edits", { hidden: true });
+const strip = h("div");
+const edits = h("div");
+const below = h("div", "below");
 const composer = new Composer(post);
-const interrupt = (words: string): void => {
-  assertive.textContent = words;
-};
-const backToComposer = (): void => composer.focus();
-const cards = new Cards(post, interrupt, backToComposer);
-const questions = new CardList<Question>((question) => questionCard(question, post), interrupt, backToComposer);
-const decisions = new CardList<EditCard>((card) => editCard(card, post), interrupt, backToComposer);
-const below = h("div", "below", {}, empty, cards.element, decisions.element, questions.element);
+const desk: Desk = { post, announce: (words) => (assertive.textContent = words), after: () => composer.focus() };
 
 const act = ({ command, again, session, server }: Action): void => {
   if (server !== undefined) {
@@ -214,65 +198,18 @@ setInterval(() => {
 function draw(state: ViewState): void {
   document.body.dataset["phase"] = state.phase;
   document.body.classList.toggle("read-only", state.readOnly !== "");
-  banners.replaceChildren(...state.banners.map(drawBanner));
-  drawStrip(state);
-  drawEmpty(state);
-  drawEdits(state);
-  cards.update(state.cards);
-  decisions.update(state.decisions);
-  questions.update(state.questions);
+  render(<Banners banners={state.banners} act={act} />, banners);
+  render(<Strip state={state} />, strip);
+  render(<EditsBar edits={state.edits} post={post} />, edits);
+  render(
+    <>
+      <Start state={state} act={act} write={(text) => composer.write(text)} back={() => post({ type: "back" })} />
+      <WaitingCards state={state} desk={desk} />
+    </>,
+    below,
+  );
   list.update(state.beyond);
   composer.update(state);
-}
-
-function drawBanner({ text, severity, actions }: Banner): HTMLElement {
-  const buttons = actions.map((action) => button(action.label, "link-button", () => act(action)));
-  return h("div", `banner ${severity}`, { role: "status" }, icon(severity), h("span", "grow", {}, text), ...buttons);
-}
-
-function drawStrip({ step, phase }: ViewState): void {
-  const running = phase === "running" || phase === "waiting" || phase === "retrying";
-  strip.hidden = !running;
-  if (running) {
-    const words = phase === "retrying" ? t("retrying") : step?.text === undefined || step.text === "" ? t("working") : step.text;
-    const sign = phase === "waiting" ? icon("warning") : icon("loading", true);
-    strip.replaceChildren(sign, h("span", "grow cut", { title: words }, words), h("span", "faint", {}, step?.place ?? ""));
-  }
-}
-
-function drawEmpty({ phase, session, back, connected, start }: ViewState): void {
-  empty.hidden = session !== "" || phase === "lost";
-  const examples = start.examples.map((text) => button(text, "example", () => composer.write(text)));
-  empty.replaceChildren(
-    ...(back ? [button(`← ${t("back")}`, "link-button", () => post({ type: "back" }))] : []),
-    h("h2", "", {}, t("emptyTitle")),
-    ...(start.setup === undefined ? [] : [drawSetup(start.setup)]),
-    h("p", "faint", {}, start.text),
-    ...(connected ? examples : []),
-  );
-}
-
-function drawSetup({ text, actions }: NonNullable<ViewState["start"]["setup"]>): HTMLElement {
-  const buttons = actions.map((action, at) => button(action.label, at === 0 ? "primary" : "secondary", () => act(action)));
-  return h("div", "setup", { role: "group", "aria-label": text }, h("p", "", {}, text), h("div", "buttons", {}, ...buttons));
-}
-
-function drawEdits({ edits: now }: ViewState): void {
-  edits.hidden = now === undefined;
-  if (now !== undefined) {
-    edits.replaceChildren(
-      icon("diff-multiple"),
-      h("span", "grow", {}, h("span", "what", {}, now.edits), " ", counts(now.counts.added, now.counts.removed)),
-      h(
-        "span",
-        "edit-buttons",
-        {},
-        button(t("review"), "link-button", () => post({ type: "command", name: "cairn.reviewAll" })),
-        button(t("acceptAll"), "link-button", () => post({ type: "command", name: "cairn.acceptAll" })),
-        button(t("rejectAll"), "link-button", () => post({ type: "command", name: "cairn.rejectAll" })),
-      ),
-    );
-  }
 }
 
 post({ type: "ready" });
