@@ -910,7 +910,7 @@ attachments?: Array<Attachment>, };
 
 export type RunTaskResult = { sessionId: string, turnId: string, };
 
-export type SandboxKind = "bubblewrap" | "namespaces" | "seatbelt" | "off" | "missing";
+export type SandboxKind = "bubblewrap" | "namespaces" | "off" | "missing";
 
 export type SandboxStatus = { kind: SandboxKind, 
 /**

@@ -11,7 +11,6 @@ pub mod git_config;
 pub mod home;
 mod protected;
 pub mod sandbox;
-pub mod seatbelt;
 pub mod trust;
 
 use command::{AutoApproval, CommandContext, CommandRules, Denial, Doubt, NoAutoApproval, Rule};

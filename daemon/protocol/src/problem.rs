@@ -403,7 +403,6 @@ problems! {
     SandboxState of SandboxKind {
         InBubblewrap: Bubblewrap = "Commands run in a sandbox (bubblewrap).";
         InNamespaces: Namespaces = "Commands run in a sandbox (Cairn's own; bubblewrap was not found or does not work).";
-        InSeatbelt: Seatbelt = "Commands run in a sandbox (sandbox-exec).";
         NoSandboxBySetting: Off = "Commands run without a sandbox. Each needs your approval.";
         NoSandboxWorks { reason: String }: Missing = "Commands run without a sandbox. Each needs your approval. ({reason})";
     }

@@ -43,8 +43,8 @@ const OPENINGS: [&str; 29] = [
 ];
 
 /// Modules that hold one type each under the same name, of which a system compiles only one.
-const PER_SYSTEM: [&str; 8] =
-    ["unix", "windows", "linux", "macos", "none", "loopback_none", "watch_none", "powershell"];
+const PER_SYSTEM: [&str; 7] =
+    ["unix", "windows", "linux", "portable", "none", "watch_none", "powershell"];
 
 #[test]
 fn doc_comments_begin_with_a_noun_phrase_or_a_verb() {

@@ -49,8 +49,6 @@ pub enum SandboxKind {
     Bubblewrap,
     /// Cairn's own, of Linux namespaces.
     Namespaces,
-    /// Sandbox of macOS.
-    Seatbelt,
     /// Turned off by the user: every command needs permission.
     Off,
     /// None works here: every command needs permission.

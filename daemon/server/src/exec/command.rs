@@ -2,9 +2,9 @@
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 use super::sandbox::none::PreparedSandbox;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use super::sandbox::prepared::PreparedSandbox;
 use super::{
     input::CommandInput,

@@ -4,22 +4,20 @@
 //! reads their output.
 
 mod input;
+#[cfg(target_os = "linux")]
+mod linux;
 mod output_pipe;
+#[cfg(not(target_os = "linux"))]
+mod portable;
 #[cfg(any(windows, test))]
 mod powershell;
-#[cfg(unix)]
-mod unix;
-#[cfg(windows)]
-mod windows;
 
-pub(super) use output_pipe::{OutputReader, output_of};
-#[cfg(unix)]
-pub(super) use unix::Group;
-#[cfg(unix)]
-pub use unix::kill_all;
 #[cfg(target_os = "linux")]
-pub(super) use unix::{guard, stat};
-#[cfg(windows)]
-pub(super) use windows::Group;
-#[cfg(windows)]
-pub use windows::kill_all;
+use linux as system;
+#[cfg(target_os = "linux")]
+pub(super) use linux::{guard, stat};
+pub(super) use output_pipe::{OutputReader, output_of};
+#[cfg(not(target_os = "linux"))]
+use portable as system;
+pub(super) use system::Group;
+pub use system::kill_all;

@@ -13,20 +13,20 @@ use std::{
     sync::Arc,
 };
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod backend;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod builder;
 mod control_files;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod control_interest;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod existing_paths;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(super) mod exit_report;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod git;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
 mod join_network;
@@ -36,67 +36,60 @@ mod landlock_seccomp;
 mod linux;
 #[cfg(target_os = "linux")]
 mod loopback;
-#[cfg(target_os = "macos")]
-#[path = "sandbox/loopback_none.rs"]
-mod loopback;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod loopbacks;
-#[cfg(target_os = "macos")]
-mod macos;
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 pub(super) mod none;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod path_scan;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(super) mod prepared;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(super) mod private_folders;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) use private_folders::shared_temporary;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod quarantine;
 pub mod quarantine_text;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod quarantined;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod remove_tree;
 mod request;
 #[cfg(target_os = "linux")]
 pub(super) mod sandbox_init;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod scan_scope;
 mod settings;
 mod shown_path;
 pub(super) mod subcommand;
 #[cfg(target_os = "linux")]
 mod userns_launcher;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod watch;
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 #[path = "sandbox/watch_none.rs"]
 mod watch;
 
 #[cfg(target_os = "linux")]
 use linux as system;
-#[cfg(target_os = "macos")]
-use macos as system;
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 use none as system;
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub use backend::Sandbox;
 pub use control_files::ControlFiles;
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 pub use none::{PreparedSandbox, Sandbox};
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub use prepared::PreparedSandbox;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub use quarantined::{QuarantineReport, QuarantinedFile};
 pub use request::{SandboxRequest, WatchScope};
 pub use settings::{AllowedBackends, SandboxBackend, SandboxSettings};
 pub use shown_path::shown_path;
 pub use subcommand::SUBCOMMAND;
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 pub use watch::{QuarantineReport, QuarantinedFile};
 pub use watch::{Watch, Watching};
 

@@ -13,7 +13,7 @@ use std::{
 use tempfile::TempPath;
 
 use crate::exec::sandbox::PreparedSandbox;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use crate::exec::sandbox::shared_temporary;
 
 /// Bytes of one log.
@@ -82,7 +82,7 @@ impl Log {
 }
 
 /// Folder for logs, and its path inside the sandbox if there is one.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn folders(sandbox: Option<&PreparedSandbox>) -> io::Result<(PathBuf, Option<PathBuf>)> {
     match sandbox {
         Some(sandbox) => {
@@ -93,7 +93,7 @@ fn folders(sandbox: Option<&PreparedSandbox>) -> io::Result<(PathBuf, Option<Pat
     }
 }
 
-#[cfg(windows)]
+#[cfg(not(target_os = "linux"))]
 fn folders(_sandbox: Option<&PreparedSandbox>) -> io::Result<(PathBuf, Option<PathBuf>)> {
     Ok((std::env::temp_dir(), None))
 }

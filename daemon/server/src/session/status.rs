@@ -55,7 +55,6 @@ impl Sessions {
             match self.status.backend.as_ref()? {
                 Ok(SandboxBackend::Bubblewrap) => SandboxState::InBubblewrap,
                 Ok(SandboxBackend::Namespaces) => SandboxState::InNamespaces,
-                Ok(SandboxBackend::Seatbelt) => SandboxState::InSeatbelt,
                 Err(reason) => SandboxState::NoSandboxWorks { reason: reason.clone() },
             }
         };
@@ -65,7 +64,7 @@ impl Sessions {
     /// Warns the user when commands run without a sandbox.
     fn sandbox_banner(&self) -> Option<Banner> {
         match self.sandbox_status()?.kind {
-            SandboxKind::Bubblewrap | SandboxKind::Namespaces | SandboxKind::Seatbelt => None,
+            SandboxKind::Bubblewrap | SandboxKind::Namespaces => None,
             SandboxKind::Off => Some(Banner::from(&StatusProblem::SandboxOff {
                 setting: "cairn.sandbox.mode".to_owned(),
             })),

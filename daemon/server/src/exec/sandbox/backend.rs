@@ -275,6 +275,5 @@ fn name(backend: SandboxBackend) -> &'static str {
     match backend {
         SandboxBackend::Bubblewrap => "bubblewrap",
         SandboxBackend::Namespaces => "namespaces of Cairn's own",
-        SandboxBackend::Seatbelt => "sandbox-exec",
     }
 }

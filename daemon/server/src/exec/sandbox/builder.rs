@@ -29,7 +29,6 @@ pub(super) struct SandboxSpec<'a> {
     pub(super) paths: &'a SandboxPaths,
     pub(super) own: &'a OwnPaths,
     pub(super) network: bool,
-    #[cfg_attr(target_os = "macos", expect(dead_code, reason = "a profile names no folder"))]
     pub(super) cwd: &'a Path,
 }
 
@@ -60,13 +59,6 @@ impl SandboxSpec<'_> {
         if self.paths.placed.iter().any(|placed| Some(&placed.at) == at.as_ref()) {
             let (name, folder) = GRADLE_VARIABLE;
             variables.extend(home.map(|home| (name, home.at.join(folder))));
-        }
-        // macOS cannot mount a file over the user's own.
-        #[cfg(target_os = "macos")]
-        {
-            let git = self.paths.copies.iter().find(|copy| copy.at.ends_with(".gitconfig"));
-            variables.extend(git.map(|copy| ("GIT_CONFIG_GLOBAL", copy.from.clone())));
-            variables.retain(|(name, _)| *name != GRADLE_VARIABLE.0);
         }
         variables
     }

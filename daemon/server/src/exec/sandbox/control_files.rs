@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 #[derive(Debug, Default)]
-#[cfg_attr(windows, expect(dead_code, reason = "only a sandbox reads them"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a sandbox reads them"))]
 pub struct ControlFiles {
     /// Paths to mount read-only, the uppermost of each folder.
     pub(super) protected: Vec<PathBuf>,

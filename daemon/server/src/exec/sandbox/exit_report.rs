@@ -11,7 +11,6 @@ use std::{
 
 use crate::exec::command::Exit;
 
-#[cfg(target_os = "linux")]
 pub(in crate::exec) mod writer;
 
 /// Start of each line of the report. Other lines are errors of the launcher.

@@ -144,9 +144,8 @@ fn replace_caches(
     found: &mut SandboxPaths,
 ) -> Vec<PathBuf> {
     let mut replaced = Vec::new();
-    // macOS cannot mount a folder at another place.
-    let all = if cfg!(target_os = "linux") { &*scope.view.detected.caches } else { &[] };
-    for FoundCache { at, filled } in all.iter().filter(|cache| !in_writable(&cache.at)) {
+    let all = scope.view.detected.caches.iter();
+    for FoundCache { at, filled } in all.filter(|cache| !in_writable(&cache.at)) {
         let Ok(inside) = at.strip_prefix("/") else { continue };
         let (at, from) = (at.clone(), scope.view.packages.join(inside));
         let has_packages =

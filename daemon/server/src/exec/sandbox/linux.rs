@@ -44,7 +44,6 @@ pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder
             let program = program.to_owned();
             Ok(Builder { backend, program, arguments, shares_loopback: false })
         }
-        SandboxBackend::Seatbelt => Err("this is not macOS".to_owned()),
     }
 }
 
@@ -70,7 +69,6 @@ pub(super) fn prepare(
         program,
         arguments,
         temporary: "/tmp".into(),
-        reports: true,
         variables: spec.variables(),
         writable: spec.paths.writable.clone(),
         read_only: spec.paths.read_only.clone(),

@@ -358,11 +358,7 @@ const LIST: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(OFlags::RDON
 
 /// Returns the time in nanoseconds, from the clock that the kernel uses for time stamps.
 fn now() -> i128 {
-    #[cfg(target_os = "linux")]
-    let clock = rustix::time::ClockId::RealtimeCoarse;
-    #[cfg(not(target_os = "linux"))]
-    let clock = rustix::time::ClockId::Realtime;
-    let now = rustix::time::clock_gettime(clock);
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     nanos(now.tv_sec, now.tv_nsec)
 }
 

@@ -20,9 +20,6 @@ pub struct PreparedSandbox {
     pub(super) temporary: PathBuf,
     /// Environment variables of [`SandboxSpec::variables`](super::builder::SandboxSpec::variables).
     pub(super) variables: Vec<(&'static str, PathBuf)>,
-    /// True if a process of Cairn inside the sandbox reports the end of the command; else the shell
-    /// of the command is the process that Cairn starts.
-    pub(in crate::exec) reports: bool,
     /// Paths that the command may write; `read_only` lists exceptions below them.
     pub(super) writable: Vec<PathBuf>,
     pub(super) read_only: Vec<PathBuf>,

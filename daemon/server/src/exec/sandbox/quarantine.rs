@@ -135,19 +135,12 @@ pub(super) fn put_back(from: &Path, root: &Path, path: &Path) -> io::Result<()> 
 }
 
 /// Renames an entry. Fails if the new path exists.
-#[cfg(target_os = "linux")]
 fn rename_to_free_path(from: &Path, to: &EntryPlace) -> rustix::io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     match renameat_with(CWD, from, &to.folder, to.name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => renameat(CWD, from, &to.folder, to.name),
         renamed => renamed,
     }
-}
-
-/// Renames an entry. The caller has checked that the new path is free.
-#[cfg(not(target_os = "linux"))]
-fn rename_to_free_path(from: &Path, to: &EntryPlace) -> rustix::io::Result<()> {
-    renameat(CWD, from, &to.folder, to.name)
 }
 
 /// Content of a path before a command replaced it.

@@ -8,8 +8,6 @@ pub enum SandboxBackend {
     Bubblewrap,
     /// Cairn's own launcher.
     Namespaces,
-    /// `sandbox-exec` of macOS.
-    Seatbelt,
 }
 
 /// Backends that may be used; for tests and diagnosis.
@@ -32,7 +30,7 @@ impl AllowedBackends {
         }
     }
 
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(super) fn contains(self, backend: SandboxBackend) -> bool {
         match self {
             AllowedBackends::Any => true,

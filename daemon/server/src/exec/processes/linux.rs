@@ -1,15 +1,13 @@
-//! Processes of a command on Unix, and the registry of all running commands.
+//! Processes of a command on Linux, and the registry of all running commands.
 //!
 //! The process that Cairn starts for a command is its *leader*: it leads a process group. It is not
 //! reaped before all is killed: as a zombie it keeps its process id, so a signal to the group cannot
 //! reach another process. [`proc`] finds processes that left the group (`setsid`).
 //!
-//! The leader is the shell, or on Linux without a sandbox a [`guard`], or in a sandbox the launcher.
+//! The leader is the shell, or without a sandbox a [`guard`], or in a sandbox the launcher.
 //! The guard, or the first process in the sandbox, reports how the shell ended. Guard and launcher
 //! never get SIGTERM, only SIGKILL.
 
-#[cfg(not(target_os = "linux"))]
-use std::convert::Infallible;
 use std::{
     ffi::OsStr,
     io,
@@ -32,11 +30,8 @@ use crate::exec::{
     sandbox::{exit_report, prepared::PreparedSandbox, private_folders},
 };
 
-#[cfg(target_os = "linux")]
 pub(in crate::exec) mod guard;
-#[cfg(target_os = "linux")]
 mod proc;
-#[cfg(target_os = "linux")]
 pub(in crate::exec) use proc::stat;
 mod spawner;
 
@@ -70,7 +65,6 @@ impl Group {
         if registry.closed {
             return Err(io::Error::other("Cairn is closing"));
         }
-        #[cfg(target_os = "linux")]
         if !registry.adopts_orphans {
             // This process adopts orphans of commands, so that it can find them.
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -79,7 +73,6 @@ impl Group {
         let mark = format!("{}-{}", std::process::id(), registry.next_mark);
         registry.next_mark += 1;
         let (child, parent) = match &spec.sandbox {
-            #[cfg(target_os = "linux")]
             None if guard::is_enabled() => {
                 let (child, reports) = spawn_guarded(spec, &mark, &output)?;
                 (child, Parent::Guard { reports })
@@ -87,9 +80,7 @@ impl Group {
             None => (spawn_shell(spec, &mark, &output)?, Parent::Cairn),
             Some(prepared) => {
                 let (child, reports) = spawn_in_sandbox(prepared, spec, &mark, output)?;
-                let parent = reports
-                    .map(|reports| Parent::Sandbox { reports, _prepared: Arc::clone(prepared) });
-                (child, parent.unwrap_or(Parent::Cairn))
+                (child, Parent::Sandbox { reports, _prepared: Arc::clone(prepared) })
             }
         };
         let processes = Arc::new(Processes {
@@ -143,7 +134,6 @@ struct Registry {
     /// Set when this process is about to end.
     closed: bool,
     /// Set when this process adopts orphans.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux can adopt them"))]
     adopts_orphans: bool,
     next_mark: u64,
     groups: Vec<Arc<Processes>>,
@@ -152,7 +142,6 @@ struct Registry {
 struct Processes {
     leader: Pid,
     /// Value of [`environment::MARK`] in all processes of the command.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only `proc` reads it"))]
     mark: String,
     parent: Parent,
     state: Mutex<State>,
@@ -163,7 +152,6 @@ enum Parent {
     /// This process: the shell is the leader.
     Cairn,
     /// A guard, which is the leader. All processes of the command are its descendants.
-    #[cfg(target_os = "linux")]
     Guard { reports: UnixStream },
     /// The first process in a sandbox. The leader is the launcher.
     Sandbox {
@@ -177,7 +165,6 @@ impl Parent {
     fn report(&self) -> Option<exit_report::ExitReport> {
         match self {
             Self::Cairn => None,
-            #[cfg(target_os = "linux")]
             Self::Guard { reports } => Some(exit_report::read(reports)),
             Self::Sandbox { reports, .. } => Some(exit_report::read(reports)),
         }
@@ -201,7 +188,6 @@ enum State {
 impl Processes {
     /// Sends a signal to the command's processes, but not to a guard or a launcher: when one of these
     /// ends, everything is killed at once. False if no process was found.
-    #[cfg(target_os = "linux")]
     fn signal(&self, signal: Signal) -> bool {
         let processes = match self.parent {
             Parent::Cairn => return kill_process_group(self.leader, signal).is_ok(),
@@ -212,11 +198,6 @@ impl Processes {
             process.signal(signal);
         }
         !processes.is_empty()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn signal(&self, signal: Signal) -> bool {
-        kill_process_group(self.leader, signal).is_ok()
     }
 
     fn terminate(&self) {
@@ -288,23 +269,15 @@ impl Processes {
     }
 
     /// Returns the first process in the sandbox.
-    #[cfg(target_os = "linux")]
     fn first_in_sandbox(&self) -> Vec<proc::Process> {
         if self.parent.is_sandbox() { proc::children(self.leader) } else { Vec::new() }
     }
 
-    #[cfg(target_os = "linux")]
     fn has_guard(&self) -> bool {
         matches!(self.parent, Parent::Guard { .. })
     }
 
-    #[cfg(not(target_os = "linux"))]
-    fn has_guard(&self) -> bool {
-        false
-    }
-
     /// Counts running processes other than the shell.
-    #[cfg(target_os = "linux")]
     fn count_alive(&self) -> usize {
         let members = proc::members(self.leader, &self.mark);
         let alive = members.iter().filter(|process| process.is_alive()).count();
@@ -313,7 +286,6 @@ impl Processes {
     }
 
     /// Kills the processes of the command except the leader. True when none is left.
-    #[cfg(target_os = "linux")]
     fn kill_others(&self) -> bool {
         let members = proc::members(self.leader, &self.mark);
         // An adopted orphan without the mark belongs to this command for sure only if no other
@@ -331,22 +303,6 @@ impl Processes {
             process.kill_and_reap();
         }
         none_left
-    }
-
-    /// On other systems no process of Cairn runs in a sandbox.
-    #[cfg(not(target_os = "linux"))]
-    fn first_in_sandbox(&self) -> Vec<Infallible> {
-        Vec::new()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn count_alive(&self) -> usize {
-        0
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn kill_others(&self) -> bool {
-        true
     }
 }
 
@@ -383,7 +339,6 @@ fn spawn_shell(spec: &CommandSpec, mark: &str, output: &io::PipeWriter) -> io::R
 
 /// Starts the command below a guard. The guard's stdout is the command's stdout and stderr; its
 /// stderr carries the report.
-#[cfg(target_os = "linux")]
 fn spawn_guarded(
     spec: &CommandSpec,
     mark: &str,
@@ -404,16 +359,11 @@ fn spawn_in_sandbox(
     spec: &CommandSpec,
     mark: &str,
     output: io::PipeWriter,
-) -> io::Result<(Child, Option<UnixStream>)> {
-    let (reports, report_writer) = if prepared.reports {
-        let (reports, report_writer) = exit_report::channel()?;
-        if let Some(loopback) = prepared.loopback() {
-            loopback.send(&reports)?;
-        }
-        (Some(reports), report_writer)
-    } else {
-        (None, output.try_clone()?.into())
-    };
+) -> io::Result<(Child, UnixStream)> {
+    let (reports, report_writer) = exit_report::channel()?;
+    if let Some(loopback) = prepared.loopback() {
+        loopback.send(&reports)?;
+    }
     let mut command = command(prepared.program.as_os_str(), spec);
     command.args(&prepared.arguments);
     command.envs(environment::for_command(std::env::vars_os(), spec, mark));
@@ -435,14 +385,8 @@ fn command(program: &OsStr, spec: &CommandSpec) -> Command {
 }
 
 /// Kills and reaps processes. True when all are gone.
-#[cfg(target_os = "linux")]
 fn all_gone(processes: &[proc::Process]) -> bool {
     processes.iter().filter(|process| !process.kill_and_check()).count() == 0
-}
-
-#[cfg(not(target_os = "linux"))]
-fn all_gone(none: &[Infallible]) -> bool {
-    none.is_empty()
 }
 
 fn exit_of(status: ExitStatus) -> Exit {

@@ -1,17 +1,24 @@
-//! Processes of a command on Windows, in a job object: it contains every process that they start, and
-//! none can leave it. The system kills all of them when the last handle of the job is closed, at the
-//! latest when the daemon ends.
+//! Processes of a command on Windows and macOS: a job object or a process group, which is killed as a
+//! whole. Nothing can leave a job; a process can leave its group. The system kills a job when its last
+//! handle is closed, at the latest when the daemon ends.
 //!
-//! Processes are killed without a request to end: a process without a window cannot receive one.
+//! Processes are killed without a request to end: on Windows a process without a window cannot receive one.
 
 use std::{future::Future, io, pin::Pin, process::ExitStatus, sync::LazyLock, time::Duration};
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, CreationFlags, JobObject, KillOnDrop};
+#[cfg(unix)]
+use process_wrap::tokio::ProcessGroup;
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+#[cfg(windows)]
+use process_wrap::tokio::{CreationFlags, JobObject};
 use tokio::{process::Command, task::JoinHandle, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
+#[cfg(windows)]
 use windows::Win32::System::Threading::CREATE_NO_WINDOW;
 
-use super::{input::stdin, powershell};
+use super::input::stdin;
+#[cfg(windows)]
+use super::powershell;
 use crate::exec::{
     command::{CommandSpec, Exit, ProcessEnd},
     environment,
@@ -43,17 +50,19 @@ impl Group {
             return Err(io::Error::other("Cairn is closing"));
         }
         if let Some(prepared) = &spec.sandbox {
-            // Uninhabited on Windows.
+            // Uninhabited.
             match **prepared {}
         }
         let mut command = command(spec)?;
         command.stdin(stdin(&spec.input)?).stdout(output.try_clone()?).stderr(output);
+        let mut command = CommandWrap::from(command);
+        command.wrap(KillOnDrop);
+        #[cfg(unix)]
+        command.wrap(ProcessGroup::leader());
         // The process is created suspended and runs only when it is in its job.
-        let child = CommandWrap::from(command)
-            .wrap(KillOnDrop)
-            .wrap(CreationFlags(CREATE_NO_WINDOW))
-            .wrap(JobObject)
-            .spawn()?;
+        #[cfg(windows)]
+        command.wrap(CreationFlags(CREATE_NO_WINDOW)).wrap(JobObject);
+        let child = command.spawn()?;
         let (end, exited) = (END.child_token(), CancellationToken::new());
         let watcher = tokio::spawn(watch(child, end.clone(), exited.clone().drop_guard()));
         Ok(Self { _end_on_drop: end.clone().drop_guard(), end, exited, watcher })
@@ -74,7 +83,7 @@ impl Group {
         self.end.cancel();
         let status = self.watcher.await.map_err(io::Error::other)??;
         Ok(ProcessEnd {
-            exit: Exit::Code(status.code().unwrap_or_default()),
+            exit: Exit::Code(status.code().unwrap_or(-1)),
             left_running: 0,
             too_many_processes: false,
             start_error: None,
@@ -107,9 +116,15 @@ async fn watch(
 
 #[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
 fn command(spec: &CommandSpec) -> io::Result<Command> {
-    let shell = powershell::program(std::env::var_os("SystemRoot"))?;
+    #[cfg(windows)]
+    let (shell, arguments) = (
+        powershell::program(std::env::var_os("SystemRoot"))?,
+        powershell::arguments(&spec.command)?,
+    );
+    #[cfg(unix)]
+    let (shell, arguments) = ("bash", ["--noprofile", "--norc", "-c", &spec.command]);
     let mut command = Command::new(shell);
-    command.args(powershell::arguments(&spec.command)?).current_dir(&spec.cwd).env_clear();
+    command.args(arguments).current_dir(&spec.cwd).env_clear();
     command.envs(environment::for_command(std::env::vars_os(), spec, "1"));
     Ok(command)
 }
