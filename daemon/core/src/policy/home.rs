@@ -73,104 +73,44 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     })
 }
 
-/// Sections that git and its usual tools need.
-const KEPT_SECTIONS: &[&str] = &[
-    "add",
-    "advice",
-    "alias",
-    "am",
-    "apply",
-    "blame",
-    "branch",
-    "checkout",
-    "clean",
-    "clone",
-    "color",
-    "column",
-    "commit",
-    "core",
-    "delta",
-    "diff",
-    "difftool",
-    "feature",
-    "fetch",
-    "filter",
-    "format",
-    "gc",
-    "grep",
-    "help",
-    "index",
-    "init",
-    "interactive",
-    "lfs",
-    "log",
-    "mailmap",
-    "man",
-    "merge",
-    "mergetool",
-    "notes",
-    "pack",
-    "pager",
-    "protocol",
-    "pull",
-    "push",
-    "rebase",
-    "receive",
-    "rerere",
-    "safe",
-    "sequence",
-    "showbranch",
-    "stash",
-    "status",
-    "submodule",
-    "tag",
-    "tar",
-    "url",
-    "user",
-    "versionsort",
-    "worktree",
+/// Settings of git that a command sees: they decide what a commit and a checkout hold.
+const GIT_KEYS: &[&str] = &[
+    "core.autocrlf",
+    "core.eol",
+    "core.quotepath",
+    "init.defaultbranch",
+    "merge.conflictstyle",
+    "pull.rebase",
+    "user.email",
+    "user.name",
+    "user.useconfigonly",
 ];
-/// Keys that name programs of the user or keys.
-const DROPPED_KEYS: &[&str] =
-    &["core.askpass", "core.sshcommand", "core.fsmonitor", "core.gitproxy", "user.signingkey"];
 
-/// Returns the user's git settings without credentials.
-///
-/// Keeps the sections that git and its usual tools need, and drops every value that looks like a
-/// credential. Turns signing off, because its keys are not in the sandbox.
+/// Returns the user's settings of git that a command sees, as the text of a file.
 pub fn git_settings<'a>(all: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut text = String::new();
     for (key, value) in all {
-        let Some((section, rest)) = key.split_once('.') else { continue };
-        let (name, key_word) = match rest.rsplit_once('.') {
-            Some((name, word)) => (Some(name), word),
-            None => (None, rest),
-        };
-        let plain = |word: &str| {
-            !word.is_empty()
-                && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        let lower = section.to_ascii_lowercase();
-        let whole = key.to_ascii_lowercase();
-        let known = KEPT_SECTIONS.contains(&lower.as_str()) && plain(key_word);
-        let signs = whole.ends_with(".gpgsign") || whole.ends_with(".forcesignannotated");
-        let speaks = [key, value].into_iter().any(looks_like_credential);
-        if !known || signs || speaks || DROPPED_KEYS.contains(&whole.as_str()) {
+        let is_shown = GIT_KEYS.contains(&key) || key.starts_with("filter.lfs.");
+        let Some((section, name)) = key.rsplit_once('.') else { continue };
+        if !is_shown || looks_like_credential(value) {
             continue;
         }
-        match name {
-            Some(name) if name.contains('\n') || name.contains('\0') => continue,
-            Some(name) => text.push_str(&format!("[{section} \"{}\"]\n", escaped(name))),
-            None => text.push_str(&format!("[{section}]\n")),
-        }
-        let value = escaped(value).replace('\n', "\\n").replace('\t', "\\t");
-        text.push_str(&format!("\t{key_word} = \"{value}\"\n"));
+        let section = section.replace("filter.lfs", "filter \"lfs\"");
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        text.push_str(&format!("[{section}]\n\t{name} = \"{value}\"\n"));
     }
     text
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+/// Returns cargo's settings without comments and lines that look like credentials. `None` for a text
+/// with strings of several lines.
+pub fn cargo_settings(text: &str) -> Option<String> {
+    let is_kept = |line: &&str| {
+        let is_comment = line.trim_start().starts_with('#');
+        !is_comment && !looks_like_credential(line) && !line.contains("credential")
+    };
+    let kept = text.lines().filter(is_kept).map(|line| line.to_owned() + "\n").collect();
+    (!text.contains("\"\"\"") && !text.contains("'''")).then_some(kept)
 }
 
 /// True for a path below the home folder, by its components, that is one of [`SECRETS`] or lies in one.
@@ -308,51 +248,49 @@ mod tests {
     }
 
     #[test]
-    fn copied_git_settings_have_no_credentials() {
+    fn shown_git_settings_have_no_credentials() {
         let all = [
             ("user.name", "A \"B\" \\ C"),
             ("user.email", "a@example.invalid"),
             ("user.signingkey", "ABC"),
             ("commit.gpgsign", "true"),
             ("credential.helper", "store"),
-            ("credential.https://example.invalid.username", "me"),
             ("http.https://example.invalid/.extraheader", "AUTHORIZATION: basic x"),
-            ("http.proxy", "http://me:pw@proxy.invalid"),
             ("url.https://me:word@example.invalid/.insteadof", "https://example.invalid/"),
-            ("url.git@example.invalid:.insteadof", "https://example.invalid/"),
-            ("url.ssh://git@example.invalid/.insteadof", "https://example.invalid/"),
             ("alias.lg", "log --graph"),
-            ("alias.up", "!curl -H 'Authorization: x' example.invalid"),
-            ("github.token", "x"),
-            ("sendemail.smtppass", "x"),
             ("init.defaultbranch", "main"),
             ("filter.lfs.clean", "git-lfs clean -- %f"),
+            ("filter.lfs.smudge", "git-lfs smudge --token=x"),
             ("core.sshcommand", "ssh -i key"),
-            ("core.excludesfile", "~/.gitignore_global"),
-            ("core.x y", "bad"),
-            ("branch.a\nb.merge", "bad"),
-            ("alias.two", "one\n\ttwo"),
         ];
         expect![[r#"
             [user]
             	name = "A \"B\" \\ C"
             [user]
             	email = "a@example.invalid"
-            [url "git@example.invalid:"]
-            	insteadof = "https://example.invalid/"
-            [url "ssh://git@example.invalid/"]
-            	insteadof = "https://example.invalid/"
-            [alias]
-            	lg = "log --graph"
             [init]
             	defaultbranch = "main"
             [filter "lfs"]
             	clean = "git-lfs clean -- %f"
-            [core]
-            	excludesfile = "~/.gitignore_global"
-            [alias]
-            	two = "one\n\ttwo"
         "#]]
         .assert_eq(&git_settings(all));
+    }
+
+    #[test]
+    fn shown_cargo_settings_have_no_credentials() {
+        let text = "# token: a\n[registries.corp]\nindex = \"sparse+https://example.invalid/\"\n\
+                    token = \"b\"\n[registry]\n\
+                    global-credential-providers = [\"cargo:token\"]\n[http]\n\
+                    proxy = \"http://me:c@example.invalid\"\n[build]\njobs = 2 # d\n";
+        expect![[r#"
+            [registries.corp]
+            index = "sparse+https://example.invalid/"
+            [registry]
+            [http]
+            [build]
+            jobs = 2 # d
+        "#]]
+        .assert_eq(&cargo_settings(text).unwrap());
+        assert_eq!(cargo_settings("token = \"\"\"\nb\n\"\"\"\n"), None);
     }
 }

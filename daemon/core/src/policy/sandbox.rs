@@ -42,9 +42,6 @@ pub struct SandboxPaths {
     pub placed: Vec<Placed>,
     /// Package caches of Cairn's own in the place of the user's, writable.
     pub caches: Vec<Placed>,
-    /// Copies of the user's settings without credentials, which appear in the place of the
-    /// originals.
-    pub copies: Vec<Placed>,
     /// The user's home folder; a private one replaces it.
     pub home: Option<Home>,
     /// Folders that the private temporary folder replaces.
@@ -209,7 +206,7 @@ fn places(found: &SandboxPaths, own: &OwnPaths) -> Places {
     for at in found.hidden_folders.iter().filter(meant) {
         put(at, MountSource::Empty);
     }
-    for Placed { from, at } in found.placed.iter().chain(&found.copies) {
+    for Placed { from, at } in &found.placed {
         put(at, MountSource::ReadOnly { from: from.clone() });
     }
     for Placed { from, at } in &found.caches {

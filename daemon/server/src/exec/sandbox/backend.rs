@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     builder::{Builder, SandboxSpec},
     existing_paths,
-    home::{copies::Copies, detect::Detector, paths::real_path_below},
+    home::{detect::Detector, paths::real_path_below, user_settings},
     loopback::Loopback,
     loopbacks::Loopbacks,
     prepared::{Held, PreparedSandbox},
@@ -47,7 +47,6 @@ pub struct Sandbox {
     builder: OnceCell<Result<Builder, String>>,
     private_folders: Mutex<Option<Arc<PrivateFolders>>>,
     detector: Arc<Detector>,
-    copies: Arc<Copies>,
     loopbacks: Arc<Loopbacks>,
 }
 
@@ -60,7 +59,6 @@ impl Sandbox {
             builder: OnceCell::new(),
             private_folders: Mutex::default(),
             detector: Arc::default(),
-            copies: Arc::default(),
             loopbacks: Arc::default(),
         }
     }
@@ -91,7 +89,7 @@ impl Sandbox {
         needs.network |= settings.network;
         let mut own = self.own(&private_folders)?;
         let control = request.control.unwrap_or_default();
-        let (detector, copies) = (Arc::clone(&self.detector), Arc::clone(&self.copies));
+        let detector = Arc::clone(&self.detector);
         let shares = builder.shares_loopback && !needs.network;
         let session = request.session.filter(|_| shares).cloned();
         let loopbacks = Arc::clone(&self.loopbacks);
@@ -100,10 +98,9 @@ impl Sandbox {
             let view = match &home {
                 Some(home) => {
                     let git = program_outside("git", &folders);
-                    let real_home = home.canonicalize().unwrap_or_else(|_| home.clone());
                     HomeView {
                         detected: detector.visible_paths(home),
-                        copies: copies.of(&real_home, &cwd, git.as_deref(), &private_folders),
+                        user_settings: user_settings::of_user(home, &cwd, git, &private_folders),
                         readable: settings.readable.clone(),
                         packages: private_folders.packages(),
                     }

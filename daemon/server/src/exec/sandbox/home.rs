@@ -15,9 +15,9 @@ use cairn_core::policy::{
 
 use super::{git, scan_scope::ScanScope};
 
-pub(super) mod copies;
 pub(super) mod detect;
 pub(super) mod paths;
+pub(super) mod user_settings;
 
 use detect::FoundCache;
 use paths::{HiddenPath, expand, real_path_below};
@@ -111,8 +111,8 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
             found.placed.push(place);
         }
     }
-    found.copies =
-        scope.view.copies.iter().filter(|copy| !in_writable(&copy.at)).cloned().collect();
+    let settings = scope.view.user_settings.iter().filter(|placed| !in_writable(&placed.at));
+    found.placed.extend(settings.cloned());
     found.home = Some(Home { at: home.to_owned(), writable: !in_workspace });
     hide_paths(hidden, scope, folders, found);
     let (files, dirs) = (&mut found.hidden_files, &mut found.hidden_folders);

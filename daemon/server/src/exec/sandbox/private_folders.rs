@@ -182,11 +182,6 @@ impl PrivateFolders {
         copies.insert(text.to_owned(), path.clone());
         Ok(path)
     }
-
-    /// True for a copy that was written here and still exists.
-    pub(super) fn contains(&self, file: &Path) -> bool {
-        file.parent() == Some(&self.folder) && file.is_file()
-    }
 }
 
 impl Homes {

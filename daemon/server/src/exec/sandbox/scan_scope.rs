@@ -30,8 +30,8 @@ pub(super) struct ScanScope<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct HomeView {
     pub(super) detected: Arc<VisiblePaths>,
-    /// Copies of settings, without credentials.
-    pub(super) copies: Vec<Placed>,
+    /// Settings without credentials, in the place of the user's.
+    pub(super) user_settings: Vec<Placed>,
     /// Paths that the user makes visible (`cairn.sandbox.readable`).
     pub(super) readable: Vec<PathBuf>,
     /// Folder of Cairn's own package caches.
