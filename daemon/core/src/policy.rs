@@ -13,7 +13,7 @@ mod protected;
 pub mod sandbox;
 pub mod trust;
 
-use command::{AutoApproval, CommandContext, CommandRules, Denial, Doubt, NoAutoApproval, Rule};
+use command::{AutoApproval, CommandContext, CommandRules, Denial, NoAutoApproval, Rule};
 pub use protected::{is_protected, is_secret, protected_roots};
 use sandbox::Needs;
 
@@ -101,7 +101,6 @@ pub enum AskReason {
     /// A deny rule may name the command.
     DenyUndecided {
         rule: Rule,
-        doubt: Doubt,
     },
     /// The command gets more than the usual sandbox.
     Grants(Needs),
@@ -197,9 +196,7 @@ fn judge_command(
                 reason: format!("Refused: the user's settings forbid `{rule}` (cairn.shell.deny)."),
             };
         }
-        Denial::Undecided(rule, doubt) => {
-            Some(AskReason::DenyUndecided { rule: rule.clone(), doubt })
-        }
+        Denial::Undecided(rule) => Some(AskReason::DenyUndecided { rule: rule.clone() }),
     };
     match mode {
         Mode::Plan => Verdict::Deny {

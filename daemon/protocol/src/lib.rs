@@ -43,10 +43,10 @@ pub use models::*;
 pub use notify::*;
 pub use problem::{
     ActionId, ApprovalQuestion, ApprovalReason, AskedFiles, CheckState, CheckedPart, CodeRow,
-    Coded, CommandRisk, DenyDoubt, EditProblem, FormChange, ModelFinding, QuarantineEntry,
-    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
-    SessionScope, StatusProblem, StillAcceptedEdit, Tokens, ToolLabel, TurnNotice, TurnProblem,
-    UiArgument, UiMessage, UnclearCommand, english_of_all,
+    Coded, CommandRisk, EditProblem, FormChange, ModelFinding, QuarantineEntry, QuarantineFault,
+    ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState, SessionScope,
+    StatusProblem, StillAcceptedEdit, Tokens, ToolLabel, TurnNotice, TurnProblem, UiArgument,
+    UiMessage, UnclearCommand, english_of_all,
 };
 pub use process::*;
 pub use queue::*;

@@ -136,8 +136,7 @@ mod message;
 mod quarantine;
 
 pub use approval::{
-    ApprovalQuestion, ApprovalReason, AskedFiles, CommandRisk, DenyDoubt, SessionScope,
-    UnclearCommand,
+    ApprovalQuestion, ApprovalReason, AskedFiles, CommandRisk, SessionScope, UnclearCommand,
 };
 pub use call::ToolLabel;
 pub use check::{CheckState, CheckedPart, FormChange, ModelFinding};

@@ -32,7 +32,7 @@ async fn a_denied_subcommand_is_denied_in_every_spelling() {
         (twenty.as_str(), "deny"),
         ("git -c alias.p=push p", "deny"),
         ("git -c 'alias.p=-P push' p", "deny"),
-        ("git -c alias.p='!git push' p", "ask"),
+        ("git -c alias.p='!git push' p", "deny"),
         ("git 'pu'sh \"\" origin", "deny"),
         ("git send-pack . main", "deny"),
         ("git http-push x", "deny"),
@@ -51,12 +51,12 @@ async fn a_denied_subcommand_is_denied_in_every_spelling() {
         ("git --git-dir=.git --work-tree . -C . push --dry-run", "deny"),
         ("env -i git -C . push", "deny"),
         ("xargs -n1 git push", "deny"),
-        ("git submodule foreach git push", "ask"),
+        ("git submodule foreach git push", "deny"),
         ("git remote-https origin https://host.invalid/x", "deny"),
-        ("git submodule--helper foreach git push", "ask"),
-        ("git lfs push origin main", "ask"),
-        ("git -P -- push", "ask"),
-        ("git rebase -ix 'git push' main", "ask"),
+        ("git submodule--helper foreach git push", "deny"),
+        ("git lfs push origin main", "deny"),
+        ("git -P -- push", "deny"),
+        ("git rebase -ix 'git push' main", "deny"),
         // Not understood because of the tilde, so every word is searched.
         ("git rebase -ix 'git push' HEAD~1", "deny"),
         // A shell continues no comment.
@@ -66,10 +66,13 @@ async fn a_denied_subcommand_is_denied_in_every_spelling() {
         ("git submodule update --init", "ask"),
         ("git maintenance run --task=prefetch", "ask"),
         ("git clone ../x y", "ask"),
-        ("git remote -v", "auto"),
-        ("git submodule status", "auto"),
-        ("git -C . -c color.ui=never status", "auto"),
-        ("git stash list && git help push", "auto"),
+        ("git remote -v", "ask"),
+        ("git submodule status", "ask"),
+        ("git -C . -c color.ui=never status", "ask"),
+        ("git stash list && git help push", "deny"),
+        ("git push origin +main", "deny"),
+        ("git -C . --no-pager status", "auto"),
+        ("git stash list && git help log", "auto"),
     ];
     super::ran(table.len());
     let calls = table.iter().map(|(script, _)| ("bash", json!({ "command": script })));
@@ -123,7 +126,10 @@ fn invocations() -> impl Strategy<Value = String> {
         1 => Just("-x 'git push'"), 1 => Just("HEAD~1"), 1 => Just("--config=x.repo"), 1 => Just("git"),
         1 => Just("--upload-pack='git push'"),
     ];
-    let options = prop::collection::vec(option, 0..14);
+    // Commands without options are allowed more often.
+    let options = prop_oneof![
+        1 => Just(Vec::new()), 1 => prop::collection::vec(option, 0..14),
+    ];
     let arguments = prop::collection::vec(argument, 0..4);
     (program, options, subcommand, arguments).prop_map(
         |(program, options, subcommand, arguments)| {

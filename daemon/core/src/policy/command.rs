@@ -9,18 +9,14 @@
 use std::{iter::Peekable, str::Chars};
 
 mod definitions;
-mod doubt;
 mod followed;
 mod forbidden;
-mod git;
 mod loose;
 mod read_only;
 mod risk;
 mod rules;
-mod subcommands;
 
 pub use definitions::{Definition, definitions, definitions_in};
-pub use doubt::Doubt;
 pub use followed::followed;
 pub use forbidden::Denial;
 pub(super) use loose::loose_commands;

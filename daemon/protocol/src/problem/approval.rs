@@ -47,7 +47,7 @@ codes! {
         /// The changed file decides what runs, or what an agent may do.
         FileProtected = "This file decides what runs or what an agent may do.";
         /// `rule`, a deny rule of the settings, may name the command.
-        DenyUndecided { rule: String, doubt: DenyDoubt } = "It cannot be told whether this is `{rule}`, which your settings forbid (cairn.shell.deny): {doubt}.";
+        DenyUndecided { rule: String } = "This may run `{rule}`, which your settings forbid (cairn.shell.deny).";
         CommandNeeds { needs: Vec<Need> } = [
             "The command has the usual access.",
             "The command has network access.",
@@ -90,31 +90,6 @@ codes! {
         CommandIncomplete = "it is incomplete";
         SetsVariable = "it sets a variable";
         ShellWord { word: String } = "`{word}` is a word of the shell's own";
-    }
-}
-
-codes! {
-    /// Reason why it is uncertain whether a deny rule names a command. A later version may
-    /// add codes.
-    DenyDoubt {
-        TooManyWords = "it has too many words";
-        WordsUnknown = "not all its words are known";
-        SubcommandUnknown = "its subcommand is not among the words";
-        TooManyOptions = "there are too many options before the subcommand";
-        OptionUnknown { option: String } = "`{option}` is an option that Cairn does not know";
-        /// The option may define which programs git runs; likewise a variable.
-        OptionDecides { option: String } = "`{option}` may define what git runs";
-        VariableDecides = "a variable may define what git runs";
-        InputDecides = "what it runs comes from its input";
-        ScriptUnclear = "the script in its words is not understood";
-        /// `option` may be another form of the option `wanted`.
-        OptionForm { option: String, wanted: String } = "`{option}` may be another form of `{wanted}`";
-        GitSameEffect { command: String, wanted: String } = "`git {command}` does what `git {wanted}` does";
-        GitMayCall { command: String, wanted: String } = "`git {command}` may call `git {wanted}`";
-        GitRunsOthers { command: String } = "`git {command}` may run other commands";
-        GitAlias { name: String } = "`{name}` is none of git's own commands, so it may be an alias";
-        OtherAlias { name: String } = "`{name}` is no subcommand that Cairn knows, and may be an alias";
-        AliasRuns { name: String } = "the alias `{name}` runs a command of its own";
     }
 }
 

@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::{
     ActionId, ApprovalQuestion, ApprovalReason, AskedFiles, CheckState, CheckedPart, CodeRow,
-    CommandRisk, DenyDoubt, EditProblem, FormChange, ModelFinding, QuarantineEntry,
-    QuarantineFault, ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState,
-    SessionScope, StatusProblem, StillAcceptedEdit, ToolLabel, TurnNotice, TurnProblem,
-    UnclearCommand,
+    CommandRisk, EditProblem, FormChange, ModelFinding, QuarantineEntry, QuarantineFault,
+    ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState, SessionScope,
+    StatusProblem, StillAcceptedEdit, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
 };
 
 /// Returns all tables of messages, with their headings.
@@ -37,7 +36,6 @@ pub(super) fn tables() -> Vec<(&'static str, Vec<CodeRow>)> {
         ("Files of questions: `files`", AskedFiles::rows()),
         ("Reasons of questions: `reasons`", ApprovalReason::rows()),
         ("Reasons of these: `args.reason` of `command_unclear`", UnclearCommand::rows()),
-        ("Reasons of these: `args.doubt` of `deny_undecided`", DenyDoubt::rows()),
         ("Risks of questions: `risks`", CommandRisk::rows()),
         ("Scopes of questions: `forSession`", SessionScope::rows()),
         ("Retries: `reason` of the connection `retrying` in `agent/status`", RetryReason::rows()),

@@ -2,10 +2,10 @@
 
 use cairn_core::policy::{
     AskReason,
-    command::{Doubt, LONGEST, MOST, NoAutoApproval, Unclear},
+    command::{LONGEST, MOST, NoAutoApproval, Unclear},
     sandbox::Needs,
 };
-use cairn_protocol::{ApprovalReason, DenyDoubt, Need, UnclearCommand};
+use cairn_protocol::{ApprovalReason, Need, UnclearCommand};
 
 pub(crate) fn needs(needs: Needs) -> Vec<Need> {
     let Needs { network, git } = needs;
@@ -18,8 +18,8 @@ pub(super) fn reason(reason: AskReason) -> ApprovalReason {
         AskReason::ReadsSecret => ApprovalReason::ReadsSecret,
         AskReason::HoldsSecrets => ApprovalReason::HoldsSecrets,
         AskReason::Protected => ApprovalReason::FileProtected,
-        AskReason::DenyUndecided { rule, doubt: why } => {
-            ApprovalReason::DenyUndecided { rule: rule.to_string(), doubt: doubt(why) }
+        AskReason::DenyUndecided { rule } => {
+            ApprovalReason::DenyUndecided { rule: rule.to_string() }
         }
         AskReason::Types => ApprovalReason::TextDecides,
         AskReason::Grants(granted) => ApprovalReason::CommandNeeds { needs: needs(granted) },
@@ -52,26 +52,5 @@ fn unclear(why: Unclear) -> UnclearCommand {
         Unclear::Incomplete => UnclearCommand::CommandIncomplete,
         Unclear::Assignment => UnclearCommand::SetsVariable,
         Unclear::Reserved(word) => UnclearCommand::ShellWord { word: word.to_owned() },
-    }
-}
-
-fn doubt(doubt: Doubt) -> DenyDoubt {
-    match doubt {
-        Doubt::TooManyWords => DenyDoubt::TooManyWords,
-        Doubt::WordsUnknown => DenyDoubt::WordsUnknown,
-        Doubt::SubcommandUnknown => DenyDoubt::SubcommandUnknown,
-        Doubt::TooManyOptions => DenyDoubt::TooManyOptions,
-        Doubt::OptionUnknown { option } => DenyDoubt::OptionUnknown { option },
-        Doubt::OptionDecides { option } => DenyDoubt::OptionDecides { option },
-        Doubt::VariableDecides => DenyDoubt::VariableDecides,
-        Doubt::InputDecides => DenyDoubt::InputDecides,
-        Doubt::ScriptUnclear => DenyDoubt::ScriptUnclear,
-        Doubt::OtherForm { option, wanted } => DenyDoubt::OptionForm { option, wanted },
-        Doubt::SameEffect { command, wanted } => DenyDoubt::GitSameEffect { command, wanted },
-        Doubt::MayCall { command, wanted } => DenyDoubt::GitMayCall { command, wanted },
-        Doubt::RunsOthers { command } => DenyDoubt::GitRunsOthers { command },
-        Doubt::GitAlias { name } => DenyDoubt::GitAlias { name },
-        Doubt::OtherAlias { name } => DenyDoubt::OtherAlias { name },
-        Doubt::AliasRuns { name } => DenyDoubt::AliasRuns { name },
     }
 }
