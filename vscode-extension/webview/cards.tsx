@@ -169,6 +169,16 @@ function Reason({ words, send, say, close }: ReasonProps): JSX.Element {
   );
 }
 
+function Heading({ icon, words, children }: { readonly icon: string; readonly words: string; readonly children?: ComponentChildren }): JSX.Element {
+  return (
+    <div class="row question">
+      <Icon name={icon} />
+      <strong class="grow">{words}</strong>
+      {children}
+    </div>
+  );
+}
+
 /** True for an answer by key that says yes or no, which is given. */
 function takeYesNo(yes: () => void, no: () => void): (answer: string) => boolean {
   return (answer) => {
@@ -178,35 +188,25 @@ function takeYesNo(yes: () => void, no: () => void): (answer: string) => boolean
   };
 }
 
+type Decision = Extract<FromPage, { type: "approve" }>["decision"];
+
 /** An approval that waits. */
 function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): JSX.Element {
-  const { id, question, asker, command, folder, reason, risk, warning, forSession, always, change, quarantined } = card;
+  const { id, question, asker, command, folder, reason, risk, warning } = card;
   const [says, setSays] = useState(false);
-  const answer = (decision: Extract<FromPage, { type: "approve" }>["decision"], words = ""): void => {
+  const answer = (decision: Decision, words = ""): void => {
     if (armed) {
       post({ type: "approve", id, decision, words, shownForMs: shownForMs() });
     }
   };
-  const choice = (words: string, decision: Parameters<typeof answer>[0], primary = false, title?: string): JSX.Element => (
-    <Button class={primary ? "primary" : "secondary"} enabled={armed} run={() => answer(decision)} {...(title !== undefined && { title })}>
-      {words}
-    </Button>
+  const take = takeYesNo(
+    () => answer("allowOnce"),
+    () => answer("deny"),
   );
   const notes = [asker === "" ? "" : t("asker", asker), warning, reason, folder === "" ? "" : t("folder", folder)];
   return (
-    <Frame
-      id={id}
-      role="alertdialog"
-      name={`${t("approval")}: ${question}`}
-      take={takeYesNo(
-        () => answer("allowOnce"),
-        () => answer("deny"),
-      )}
-    >
-      <div class="row question">
-        <Icon name="warning" />
-        <strong class="grow">{question}</strong>
-      </div>
+    <Frame id={id} role="alertdialog" name={`${t("approval")}: ${question}`} take={take}>
+      <Heading icon="warning" words={question} />
       <pre class="block" tabIndex={0}>
         {command}
       </pre>
@@ -218,28 +218,38 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): JS
       )}
       {notes.map((note) => note !== "" && <div class="faint note">{note}</div>)}
       <div class="buttons">
-        {quarantined ? (
-          <>
-            {choice(t("leave"), "deny", true)}
-            {choice(t("moveBack"), "allowOnce", false, forSession)}
-          </>
-        ) : (
-          <>
-            {choice(t("allowOnce"), "allowOnce", risk === "")}
-            {choice(t("allowSession"), "allowSession", false, forSession)}
-            {always && choice(t("always"), "always")}
-            {choice(t("deny"), "deny")}
-            <Button class="secondary" enabled={armed} run={() => setSays(true)}>
-              {t("denyWhy")}
-            </Button>
-          </>
-        )}
-        {change && choice(t("showChange"), "change")}
+        {approvalChoices(card).map(([words, decision, title]) => (
+          <Button
+            class={words === t("leave") || (decision === "allowOnce" && risk === "" && !card.quarantined) ? "primary" : "secondary"}
+            enabled={armed}
+            title={title}
+            run={() => (decision === "say" ? setSays(true) : answer(decision))}
+          >
+            {words}
+          </Button>
+        ))}
       </div>
       {says && <Reason words={t("denyWords")} send={t("denySend")} say={(words) => answer("deny", words)} close={() => setSays(false)} />}
       <div class="faint keys">{t("keys")}</div>
     </Frame>
   );
+}
+
+/** Answers to an approval, in the order of their buttons. `say`: to be written. */
+function approvalChoices({ forSession, always, change, quarantined }: Card): [words: string, decision: Decision | "say", title?: string][] {
+  const look: [string, Decision][] = change ? [[t("showChange"), "change"]] : [];
+  if (quarantined) {
+    return [[t("leave"), "deny"], [t("moveBack"), "allowOnce", forSession], ...look];
+  }
+  const keep: [string, Decision][] = always ? [[t("always"), "always"]] : [];
+  return [
+    [t("allowOnce"), "allowOnce"],
+    [t("allowSession"), "allowSession", forSession],
+    ...keep,
+    [t("deny"), "deny"],
+    [t("denyWhy"), "say"],
+    ...look,
+  ];
 }
 
 /** Edits of a file that the agent waits for, with their lines and the decisions. */
@@ -252,21 +262,21 @@ function DecisionCard({ value: card, armed, post }: Shown<EditCard>): JSX.Elemen
       post({ type: "edit", action, uri: id, turn: "", rev, words });
     }
   };
+  const take = takeYesNo(
+    () => act("accept"),
+    () => act("reject"),
+  );
+  const choices: [words: string, needsArming: boolean, run: () => void][] = [
+    [t("accept"), true, () => act("accept")],
+    [t("reject"), true, () => act("reject")],
+    [t("rejectWhy"), false, () => setSays(true)],
+    [t("showEdit"), false, () => act("open")],
+  ];
   return (
-    <Frame
-      id={id}
-      role="alertdialog"
-      name={decisionName(card)}
-      take={takeYesNo(
-        () => act("accept"),
-        () => act("reject"),
-      )}
-    >
-      <div class="row question">
-        <Icon name="warning" />
-        <strong class="grow">{question}</strong>
+    <Frame id={id} role="alertdialog" name={decisionName(card)} take={take}>
+      <Heading icon="warning" words={question}>
         <Counts added={added} removed={removed} />
-      </div>
+      </Heading>
       {lines.length > 0 && (
         <pre class="block diff" tabIndex={0}>
           {lines.map(({ sign, text }) => (
@@ -277,18 +287,11 @@ function DecisionCard({ value: card, armed, post }: Shown<EditCard>): JSX.Elemen
       {more > 0 && <div class="faint note">{more === 1 ? t("moreLine") : t("moreLines", more)}</div>}
       {note !== "" && <div class="faint note">{note}</div>}
       <div class="buttons">
-        <Button class="primary" enabled={armed} run={() => act("accept")}>
-          {t("accept")}
-        </Button>
-        <Button class="secondary" enabled={armed} run={() => act("reject")}>
-          {t("reject")}
-        </Button>
-        <Button class="secondary" run={() => setSays(true)}>
-          {t("rejectWhy")}
-        </Button>
-        <Button class="secondary" run={() => act("open")}>
-          {t("showEdit")}
-        </Button>
+        {choices.map(([words, needsArming, run], at) => (
+          <Button class={at === 0 ? "primary" : "secondary"} enabled={armed || !needsArming} run={run}>
+            {words}
+          </Button>
+        ))}
       </div>
       {says && <Reason words={t("rejectWords")} send={t("rejectSend")} say={(words) => act("reject", words.trim())} close={() => setSays(false)} />}
       <div class="faint keys">{t("editKeys")}</div>
@@ -320,23 +323,9 @@ function QuestionCard({ value: question, armed, post }: Shown<Question>): JSX.El
   };
   return (
     <Frame id={id} role="group" name={questionName(question)} take={take}>
-      <div class="row">
-        <Icon name="comment-discussion" />
-        <strong class="grow">{t("question")}</strong>
-      </div>
+      <Heading icon="comment-discussion" words={t("question")} />
       <Markdown text={text} />
-      {options.length > 0 && (
-        <div class="choices">
-          {options.map((option, index) => (
-            <Button class="choice" enabled={armed} run={() => say(option)}>
-              <span class="faint" aria-hidden="true">
-                {index + 1}
-              </span>
-              <span class="grow">{visible(option)}</span>
-            </Button>
-          ))}
-        </div>
-      )}
+      <Choices options={options} enabled={armed} choose={say} />
       <textarea
         class="words"
         rows={1}
@@ -361,6 +350,27 @@ function QuestionCard({ value: question, armed, post }: Shown<Question>): JSX.El
       </div>
       {options.length > 0 && <div class="faint keys">{t("answerKeys", options.length)}</div>}
     </Frame>
+  );
+}
+
+interface ChoicesProps {
+  readonly options: readonly string[];
+  readonly enabled: boolean;
+  readonly choose: (option: string) => void;
+}
+
+function Choices({ options, enabled, choose }: ChoicesProps): JSX.Element | null {
+  return options.length === 0 ? null : (
+    <div class="choices">
+      {options.map((option, index) => (
+        <Button class="choice" enabled={enabled} run={() => choose(option)}>
+          <span class="faint" aria-hidden="true">
+            {index + 1}
+          </span>
+          <span class="grow">{visible(option)}</span>
+        </Button>
+      ))}
+    </div>
   );
 }
 

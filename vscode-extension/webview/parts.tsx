@@ -14,7 +14,7 @@ interface ButtonProps {
   readonly children: ComponentChildren;
   /** False: it is shown as disabled, but the focus can stay on it. */
   readonly enabled?: boolean;
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 /** A button with words. */

@@ -85,91 +85,71 @@ export function emptyState(modes = new Modes("review"), canonical?: (uri: string
   };
 }
 
-/** The state after a change. Notifications that came late change nothing. */
-export function apply(state: State, change: Change): State {
-  const { status, sessions, plans, transcript, reviews, approvals, questions, modes } = state;
-  switch (change.kind) {
-    case "link":
-      return linked(state, change.link);
-    case "connected":
-      return connected(state, change.state);
-    case "status":
-      return { ...state, status: status.with(change.status) };
-    case "turn": {
-      const { turn } = change;
-      return {
-        ...state,
-        sessions: sessions.withTurn(turn),
-        transcript: transcript.withTurn(turn),
-        approvals: turn.phase.kind === "ended" ? approvals.without(({ turnId }) => turnId === turn.turnId) : approvals,
-        questions: turn.phase.kind === "ended" ? questions.without(({ turnId }) => turnId === turn.turnId) : questions,
-      };
-    }
-    case "plan":
-      // Another session may run besides the one in view. Its plan comes with it when it is opened.
-      return change.plan.sessionId === sessions.current ? { ...state, plans: plans.with(change.plan) } : state;
-    case "history":
-      return { ...state, plans: plans.withEarlier(change.sessionId, change.turns) };
-    case "message":
-      return { ...state, transcript: transcript.withMessage(change.message) };
-    case "tool":
-      return withTool(state, change.tool);
-    case "output":
-      return { ...state, transcript: transcript.withOutput(change.output) };
-    case "usage":
-      return { ...state, sessions: sessions.withUsage(change.usage) };
-    case "queue":
-      return { ...state, sessions: sessions.withQueue(change.queue) };
-    case "processes":
-      return { ...state, sessions: sessions.withProcesses(change.processes) };
-    case "subagent":
-      return { ...state, sessions: sessions.withSubagents(change.subagent) };
-    case "reviews":
-      return { ...state, reviews: reviews.with(...change.reviews) };
-    case "opened":
-      return opened(state, change.session);
-    case "renamed":
-      return { ...state, sessions: sessions.renamed(change.sessionId, change.name) };
-    case "removed":
-      return {
-        ...state,
-        sessions: sessions.without(change.sessionId),
-        ...(sessions.current === change.sessionId && { transcript: new Transcript(), plans: plans.restored(undefined) }),
-      };
-    case "paged":
-      return { ...state, transcript: transcript.from(change.entry) };
-    case "approval":
-      return { ...state, approvals: approvals.with(change.approval), transcript: transcript.withApproval(change.approval) };
-    case "armed":
-      return { ...state, approvals: approvals.armed(change.approvalId) };
-    case "settled":
-      return { ...state, approvals: approvals.without(({ approvalId }) => approvalId === change.approvalId) };
-    case "question":
-      return { ...state, questions: questions.with(change.question) };
-    case "answered":
-      return { ...state, questions: questions.without(({ questionId }) => questionId === change.questionId) };
-    case "mode":
-      return { ...state, modes: modes.chose(change.mode, change.sessionId) };
-    case "began":
-      return { ...state, modes: modes.began(change.sessionId, change.turnId, change.mode) };
-    case "setting":
-      return { ...state, modes: modes.set(change.mode) };
-  }
+type Kind = Change["kind"];
+type Of<K extends Kind> = Extract<Change, { readonly kind: K }>;
+type Reducers = { readonly [K in Kind]: (state: State, change: Of<K>) => Partial<State> };
+
+/** What each change makes of the parts of the state. Notifications that came late change nothing. */
+const REDUCERS: Reducers = {
+  link: linked,
+  connected,
+  opened,
+  turn: turned,
+  tool: called,
+  status: ({ status }, change) => ({ status: status.with(change.status) }),
+  // Another session may run besides the one in view. Its plan comes with it when it is opened.
+  plan: ({ sessions, plans }, { plan }) => (plan.sessionId === sessions.current ? { plans: plans.with(plan) } : {}),
+  history: ({ plans }, { sessionId, turns }) => ({ plans: plans.withEarlier(sessionId, turns) }),
+  message: ({ transcript }, { message }) => ({ transcript: transcript.withMessage(message) }),
+  output: ({ transcript }, { output }) => ({ transcript: transcript.withOutput(output) }),
+  paged: ({ transcript }, { entry }) => ({ transcript: transcript.from(entry) }),
+  usage: ({ sessions }, { usage }) => ({ sessions: sessions.withUsage(usage) }),
+  queue: ({ sessions }, { queue }) => ({ sessions: sessions.withQueue(queue) }),
+  processes: ({ sessions }, { processes }) => ({ sessions: sessions.withProcesses(processes) }),
+  subagent: ({ sessions }, { subagent }) => ({ sessions: sessions.withSubagents(subagent) }),
+  renamed: ({ sessions }, { sessionId, name }) => ({ sessions: sessions.renamed(sessionId, name) }),
+  removed: ({ sessions, plans }, { sessionId }) => ({
+    sessions: sessions.without(sessionId),
+    ...(sessions.current === sessionId && { transcript: new Transcript(), plans: plans.restored(undefined) }),
+  }),
+  reviews: ({ reviews }, change) => ({ reviews: reviews.with(...change.reviews) }),
+  approval: ({ approvals, transcript }, { approval }) => ({ approvals: approvals.with(approval), transcript: transcript.withApproval(approval) }),
+  armed: ({ approvals }, { approvalId }) => ({ approvals: approvals.armed(approvalId) }),
+  settled: ({ approvals }, { approvalId }) => ({ approvals: approvals.without((asked) => asked.approvalId === approvalId) }),
+  question: ({ questions }, { question }) => ({ questions: questions.with(question) }),
+  answered: ({ questions }, { questionId }) => ({ questions: questions.without((asked) => asked.questionId === questionId) }),
+  mode: ({ modes }, { mode, sessionId }) => ({ modes: modes.chose(mode, sessionId) }),
+  began: ({ modes }, { sessionId, turnId, mode }) => ({ modes: modes.began(sessionId, turnId, mode) }),
+  setting: ({ modes }, { mode }) => ({ modes: modes.set(mode) }),
+};
+
+/** The state after a change. */
+export function apply<K extends Kind>(state: State, change: Of<K>): State {
+  return { ...state, ...REDUCERS[change.kind](state, change) };
 }
 
-function linked(state: State, link: Link): State {
+function turned({ sessions, transcript, approvals, questions }: State, { turn }: Of<"turn">): Partial<State> {
+  const isOver = ({ turnId }: { readonly turnId: string }): boolean => turn.phase.kind === "ended" && turnId === turn.turnId;
+  return {
+    sessions: sessions.withTurn(turn),
+    transcript: transcript.withTurn(turn),
+    approvals: approvals.without(isOver),
+    questions: questions.without(isOver),
+  };
+}
+
+function linked(state: State, { link }: Of<"link">): Partial<State> {
   const status = state.status.linked(link);
   // The daemon is gone, and with it its questions and processes.
   return link.kind === "running"
-    ? { ...state, status }
-    : { ...state, status, sessions: state.sessions.disconnected(), approvals: new Approvals(), questions: new Questions() };
+    ? { status }
+    : { status, sessions: state.sessions.disconnected(), approvals: new Approvals(), questions: new Questions() };
 }
 
 /** Replaces everything: a new daemon counts its revisions from the start. */
-function connected(state: State, { sessions: open, status, reviews }: StateResult): State {
+function connected(state: State, { state: { sessions: open, status, reviews } }: Of<"connected">): Partial<State> {
   const sessions = Sessions.of(open);
   return {
-    ...state,
     status: state.status.restored(status),
     sessions,
     plans: state.plans.restored(open.find(({ sessionId }) => sessionId === sessions.current)?.plan),
@@ -178,18 +158,17 @@ function connected(state: State, { sessions: open, status, reviews }: StateResul
   };
 }
 
-function opened(state: State, session: SessionSnapshot): State {
+function opened({ sessions, plans }: State, { session }: Of<"opened">): Partial<State> {
   // Calls that are not over are not part of the transcript yet.
   const transcript = session.tools.reduce((all, tool) => all.withTool(tool), Transcript.of([session]));
-  return { ...state, transcript, sessions: state.sessions.opened(session), plans: state.plans.restored(session.plan) };
+  return { transcript, sessions: sessions.opened(session), plans: plans.restored(session.plan) };
 }
 
-function withTool(state: State, tool: ToolNotification): State {
+function called(state: State, { tool }: Of<"tool">): Partial<State> {
   const isOf = ({ sessionId, callId }: { readonly sessionId: string; readonly callId: string }): boolean =>
     sessionId === tool.sessionId && callId === tool.callId;
   const asks = tool.state === "queued" || tool.state === "awaitingApproval";
   return {
-    ...state,
     sessions: state.sessions.withTool(tool),
     transcript: state.transcript.withTool(tool),
     approvals: asks ? state.approvals : state.approvals.without(isOf),
