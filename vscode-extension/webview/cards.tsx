@@ -171,7 +171,7 @@ function Reason({ words, send, say, close }: ReasonProps): JSX.Element {
 
 function Heading({ icon, words, children }: { readonly icon: string; readonly words: string; readonly children?: ComponentChildren }): JSX.Element {
   return (
-    <div class="row question">
+    <div class={icon === "warning" ? "row question" : "row"}>
       <Icon name={icon} />
       <strong class="grow">{words}</strong>
       {children}
