@@ -11,7 +11,7 @@ import { t } from "./strings";
 
 type Post = (message: Extract<FromPage, { type: "answer" | "approve" | "edit" }>) => void;
 
-/** What a card of a stack gets. */
+/** Properties of a card of a stack. */
 interface Shown<T> {
   readonly value: T;
   /** An answer counts. */
@@ -21,7 +21,7 @@ interface Shown<T> {
   readonly post: Post;
 }
 
-/** What cards may do to the rest of the page. */
+/** Effects of cards on the rest of the page. */
 export interface Desk {
   readonly post: Post;
   readonly announce: (words: string) => void;

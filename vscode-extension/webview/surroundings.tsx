@@ -48,7 +48,7 @@ interface StartProps {
   readonly back: () => void;
 }
 
-/** What stands in place of a conversation that has not begun. */
+/** Page in place of a conversation that has not begun. */
 export function Start({ state: { phase, session, back, connected, start }, act, write, back: goBack }: StartProps): JSX.Element | null {
   if (session !== "" || phase === "lost") {
     return null;

@@ -17,7 +17,7 @@ export const MAX_ATTACHMENT = 8_000_000;
 /** A call in one line. */
 export interface Call {
   readonly title: string;
-  /** What the title names: the pattern of a search, or the task of a subagent. */
+  /** Subject of the title: the pattern of a search, or the task of a subagent. */
   readonly subject?: string;
   readonly state: ToolState;
   readonly kind?: ToolKind;

@@ -19,7 +19,7 @@ import { approvalCard, editCard } from "./cards";
 import { type Action, type Banner, COMMANDS, type ViewState } from "./messages";
 import { otherSessions } from "./otherSessions";
 
-/** What the page shows that is not part of the {@link State}. */
+/** Sources of the page besides the {@link State}. */
 export interface Around {
   readonly reading: Reading;
   readonly servers: Pick<LocalServers, "found" | "onDidChange" | "look">;

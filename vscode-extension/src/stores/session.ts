@@ -21,7 +21,7 @@ export interface Turn {
   readonly phase: TurnNotification["phase"] | { readonly kind: "interrupted" };
 }
 
-/** What is known of a session. */
+/** Facts about a session. */
 interface Session {
   readonly turn?: TurnNotification | undefined;
   /** Text of the user that began the turn. */
@@ -37,7 +37,7 @@ interface Session {
   readonly queue?: QueueNotification | undefined;
   /** An empty list stays: an older notification that comes later must not bring its processes back. */
   readonly processes?: Pick<ProcessesNotification, "rev" | "processes"> | undefined;
-  /** It ran when the user opened another one: its turns do not come into view by themselves. */
+  /** True if it ran when the user opened another one: its turns do not come into view by themselves. */
   readonly left?: boolean;
 }
 

@@ -25,7 +25,7 @@ import { Sessions } from "./session";
 import { type Link, Status } from "./status";
 import { Transcript } from "./transcript";
 
-/** What the extension knows of the daemon and of the user's choices. Each part is a value: a change makes another one. */
+/** State that the extension shows: that of the daemon, and choices of the user. Each part is a value: a change makes another one. */
 export interface State {
   readonly status: Status;
   readonly sessions: Sessions;
@@ -89,7 +89,7 @@ type Kind = Change["kind"];
 type Of<K extends Kind> = Extract<Change, { readonly kind: K }>;
 type Reducers = { readonly [K in Kind]: (state: State, change: Of<K>) => Partial<State> };
 
-/** What each change makes of the parts of the state. Notifications that came late change nothing. */
+/** Parts of the state that each change replaces. Notifications that came late change nothing. */
 const REDUCERS: Reducers = {
   link: linked,
   connected,

@@ -24,7 +24,7 @@ export function fileOf({ title }: Titled): string {
   return argOf(title, "file") || textOf(title);
 }
 
-/** What the title of a call names: the pattern of a search, or the task of a subagent; empty for other calls. */
+/** Subject of a call: the pattern of a search, or the task of a subagent; empty for other calls. */
 export function subjectOf(title: UiMessage): string {
   return argOf(title, "pattern") || (title.code === "subagent" ? argOf(title, "title") : "");
 }
