@@ -134,6 +134,8 @@ function Frame({ id, role, name, take, children }: FrameProps): JSX.Element {
 }
 
 interface ReasonProps {
+  /** The reason can be sent. */
+  readonly enabled?: boolean;
   readonly words: string;
   readonly send: string;
   readonly say: (reason: string) => void;
@@ -141,7 +143,7 @@ interface ReasonProps {
 }
 
 /** Box for the reason of an answer. It has the focus when it opens, and its card when it closes. */
-function Reason({ words, send, say, close }: ReasonProps): JSX.Element {
+function Reason({ enabled = true, words, send, say, close }: ReasonProps): JSX.Element {
   const box = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => box.current?.focus(), []);
   const end = (): void => {
@@ -154,9 +156,13 @@ function Reason({ words, send, say, close }: ReasonProps): JSX.Element {
       <div class="buttons">
         <Button
           class="secondary"
+          enabled={enabled}
           run={() => {
-            say(box.current?.value ?? "");
-            end();
+            // Too soon: the words stay.
+            if (enabled) {
+              say(box.current?.value ?? "");
+              end();
+            }
           }}
         >
           {send}
@@ -229,7 +235,9 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): JS
           </Button>
         ))}
       </div>
-      {says && <Reason words={t("denyWords")} send={t("denySend")} say={(words) => answer("deny", words)} close={() => setSays(false)} />}
+      {says && (
+        <Reason enabled={armed} words={t("denyWords")} send={t("denySend")} say={(words) => answer("deny", words)} close={() => setSays(false)} />
+      )}
       <div class="faint keys">{t("keys")}</div>
     </Frame>
   );

@@ -120,6 +120,20 @@ it("keep a reason that is being written, with focus and selection, when their ed
   expect(post).toHaveBeenLastCalledWith(expect.objectContaining({ action: "reject", rev: 4, words: "Too long." }));
 });
 
+it("keep the words of a denial that is sent too soon", () => {
+  setStrings({ denyWhy: "Deny with a Message…", denySend: "Deny and Send" });
+  draw({ cards: [approval("first")] });
+  pass(ARMED_AFTER_MS);
+  click("with a Message");
+  Object.assign(page.querySelector("textarea") ?? {}, { value: "Not now." });
+  draw({ cards: [approval("first"), approval("second")] });
+  click("and Send");
+  expect([post.mock.calls, page.querySelector("textarea")?.value]).toEqual([[], "Not now."]);
+  pass(ARMED_AFTER_MS);
+  click("and Send");
+  expect(post).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ decision: "deny", words: "Not now." }));
+});
+
 it("pass the focus on from a card that changes between its answer and its end", () => {
   draw({ decisions: [edit()] });
   click("with a Reason");
