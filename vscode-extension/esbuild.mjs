@@ -23,9 +23,7 @@ await build({
 // The page of the conversation view, with its style and the font of its icons.
 await build({
   ...common,
-  entryPoints: ["webview/main.tsx"],
-  jsx: "automatic",
-  jsxImportSource: "preact",
+  entryPoints: ["webview/main.ts"],
   outdir: "dist/webview",
   platform: "browser",
   target: "chrome128",

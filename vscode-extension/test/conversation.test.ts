@@ -136,15 +136,13 @@ describe("the conversation view", () => {
       await it.say({ type: "page", direction: "earlier" });
     }
     expect(it.read.mock.calls.map(([, end]) => end)).toEqual([{ beforeTurn: "t5" }, { before: "4" }, { before: "3" }]);
-    const patches = it.sent("patch");
-    expect(patches.map(({ patches, gone }) => [patches.map(({ turn, before }) => `${turn} < ${before}`), gone])).toEqual([
-      [["t4 < t5"], []],
-      [["t3 < t4"], []],
-      [["t2 < t3"], ["t5", "t4"]],
+    expect(it.sent("turns").map(({ order, items }) => [order, items.length])).toEqual([
+      [["t4", "t5"], 1],
+      [["t3", "t4", "t5"], 1],
+      [["t2", "t3"], 1],
     ]);
     await it.say({ type: "send", text: "Go on", context: false, queue: false });
-    const [reset] = it.sent("reset");
-    expect(reset?.turns.map(({ turn }) => turn)).toEqual(["t5"]);
+    expect(it.sent("turns")).toMatchObject([{ fresh: true, order: ["t5"] }]);
   });
 
   it("gets everything when it says that it is ready, and again when it is shown anew", async () => {
@@ -152,15 +150,14 @@ describe("the conversation view", () => {
     it.begin();
     it.show();
     await it.say({ type: "ready" });
-    const [reset] = it.sent("reset");
-    expect(reset?.turns).toMatchObject([{ turn: "t", items: [{ kind: "user", text: "Fix it" }] }]);
+    expect(it.sent("turns")).toMatchObject([{ fresh: true, order: ["t"], items: [{ kind: "user", text: "Fix it" }] }]);
     it.controller.show(undefined);
     it.delta(2, "Hel");
     await it.pass(0);
-    expect(it.sent("patch")).toEqual([]);
+    expect(it.sent("turns")).toEqual([]);
     it.show();
     await it.say({ type: "ready" });
-    expect(it.sent("reset")[0]?.turns[0]?.items).toMatchObject([{ kind: "user" }, { kind: "text", text: "Hel", streaming: true }]);
+    expect(it.sent("turns")[0]?.items).toMatchObject([{ kind: "user" }, { kind: "text", text: "Hel", streaming: true }]);
   });
 
   it("offers a fork of a session that can only be read, and of no other one", async () => {
@@ -188,7 +185,7 @@ describe("the conversation view", () => {
     it.store.turn(turn(4, { phase: { kind: "ended", reason: "completed", summary: "", openItems: 0, usage } }));
     it.show();
     await it.say({ type: "ready" });
-    const items = it.sent("reset")[0]?.turns[0]?.items ?? [];
+    const items = it.sent("turns")[0]?.items ?? [];
     const idOf = (kind: string): string => items.find((item) => item.kind === kind)?.id ?? "";
     expect(items.at(-1)).toMatchObject({ kind: "end", copies: true });
     await it.say({ type: "copy", id: idOf("end") });
@@ -204,15 +201,15 @@ describe("the conversation view", () => {
     await it.say({ type: "ready" });
     it.delta(2, "Hel");
     await it.pass(0);
-    it.sent("patch");
+    it.sent("turns");
     for (let n = 0; n < 100; n += 1) {
       it.delta(3 + n, "x");
     }
     await it.pass(0);
-    expect(it.sent("patch")).toMatchObject([{ patches: [], append: [{ delta: "x".repeat(100) }] }]);
+    expect(it.sent("turns")).toMatchObject([{ items: [], grown: [{ delta: "x".repeat(100) }] }]);
     it.delta(200, "", { text: `Hel${"x".repeat(100)}` });
     await it.pass(0);
-    expect(it.sent("patch")).toMatchObject([{ append: [], patches: [{ put: [{ item: { streaming: false } }] }] }]);
+    expect(it.sent("turns")).toMatchObject([{ grown: [], items: [{ streaming: false }] }]);
   });
 
   it("shows only the session in view", async () => {
@@ -220,14 +217,14 @@ describe("the conversation view", () => {
     it.begin();
     it.show();
     await it.say({ type: "ready" });
-    it.sent("reset");
+    it.sent("turns");
     it.store.message({ sessionId: "other", turnId: "o", rev: 1, itemId: "m", role: "assistant", delta: "x", incomplete: false });
     await it.pass(0);
-    expect([...it.sent("patch"), ...it.sent("reset")]).toEqual([]);
+    expect(it.sent("turns")).toEqual([]);
     const other = turn(1, { sessionId: "other", turnId: "o" });
     it.store.turn(other);
     await it.pass(0);
-    expect(it.sent("reset")[0]?.turns).toMatchObject([{ turn: "o" }]);
+    expect(it.sent("turns")).toMatchObject([{ fresh: true, order: ["o"] }]);
   });
 
   it("asks for a new session after New Task, and goes on in the session in view else", async () => {
@@ -430,7 +427,7 @@ describe("the conversation view", () => {
     it.begin();
     it.show();
     await it.say({ type: "ready" });
-    const [message] = it.sent("reset").at(-1)?.turns.at(-1)?.items ?? [];
+    const [message] = it.sent("turns").at(-1)?.items ?? [];
     expect(message?.kind).toBe("user");
     it.store.turn({ ...turn(2), turnId: "t2", phase: { kind: "started", text: "More" } });
     await it.say({ type: "restore", id: message?.id ?? "" });

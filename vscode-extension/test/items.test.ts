@@ -238,52 +238,28 @@ describe("the difference to what the page has", () => {
 
   it("is nothing after everything was sent", () => {
     const sync = new Sync();
-    expect(sync.reset([["t", turn(asked)]])).toMatchObject({ type: "reset", rev: 1, turns: [{ turn: "t", items: [{ id: "1" }] }] });
-    sync.turn("t", turn(asked));
-    expect(sync.flush()).toBeUndefined();
+    expect(sync.message(new Map([["t", turn(asked)]]), true)).toMatchObject({ rev: 1, fresh: true, order: ["t"], items: [{ id: "1" }] });
+    expect(sync.message(new Map([["t", turn(asked)]]), false)).toBeUndefined();
   });
 
-  it("is what is new, changed and gone, with the item before it", () => {
+  it("is what is new, changed and gone, in its order", () => {
     const sync = new Sync();
-    sync.reset([["t", turn(asked, read("2", "a.ts", { state: "running" }))]]);
-    sync.turn("t", turn(asked, edit("3", "b.ts", 1, 0), message("4", "assistant", "Done.")));
-    expect(sync.flush()).toMatchObject({
-      type: "patch",
-      rev: 2,
-      patches: [
-        {
-          turn: "t",
-          put: [
-            { item: { id: "checkpoint:t" }, after: "" },
-            { item: { id: "1" }, after: "checkpoint:t" },
-            { item: { id: "3" }, after: "1" },
-            { item: { id: "4" }, after: "3" },
-          ],
-          drop: ["work:2"],
-        },
-      ],
-    });
-    sync.turn("t", []);
-    expect(sync.flush()).toMatchObject({ rev: 3, gone: ["t"] });
+    sync.message(new Map([["t", turn(asked, read("2", "a.ts", { state: "running" }))]]), true);
+    const next = turn(asked, edit("3", "b.ts", 1, 0), message("4", "assistant", "Done."));
+    const change = sync.message(new Map([["t", next]]), false);
+    expect(change).toMatchObject({ rev: 2, fresh: false, turns: [{ turn: "t", ids: ["checkpoint:t", "1", "3", "4"] }] });
+    expect([change?.items.map(({ id }) => id), change?.order]).toEqual([["checkpoint:t", "3", "4"], undefined]);
+    expect(sync.message(new Map(), false)).toMatchObject({ rev: 3, order: [], turns: [] });
   });
 
   it("is only the new text of a message that grows", () => {
     const sync = new Sync();
-    const before = message("2", "assistant", "Hel", { ended: false });
-    sync.reset([["t", turn(asked, before)]]);
-    expect(sync.grow("t", "2", "l", "3 false false", "4 false false")).toBe(true);
-    expect(sync.grow("t", "2", "o", "4 false false", "5 false false")).toBe(true);
-    expect(sync.flush()).toMatchObject({ patches: [], append: [{ id: "2", delta: "lo" }] });
-    expect(sync.grow("t", "2", "!", "4 false false", "5 false false")).toBe(false);
-    expect(sync.grow("t", "9", "!", "", "")).toBe(false);
-  });
-
-  it("holds a text once that is sent as a whole after it grew", () => {
-    const sync = new Sync();
-    sync.reset([["t", turn(asked, message("2", "assistant", "Hel", { ended: false }))]]);
-    sync.grow("t", "2", "lo", "3 false false", "5 false false");
-    sync.turn("t", turn(asked, message("2", "assistant", "Hello.")));
-    expect(sync.flush()).toMatchObject({ append: [], patches: [{ put: [{ item: { text: "Hello." } }] }] });
+    const grown = (text: string, over = {}): ReadonlyMap<string, ReturnType<typeof turn>> =>
+      new Map([["t", turn(asked, message("2", "assistant", text, { ended: false, ...over }))]]);
+    sync.message(grown("Hel"), true);
+    expect(sync.message(grown("Hello"), false)).toMatchObject({ turns: [], items: [], grown: [{ id: "2", delta: "lo" }] });
+    const ended = sync.message(grown("Hello.", { ended: true }), false);
+    expect(ended).toMatchObject({ turns: [{ turn: "t" }], items: [{ text: "Hello.", streaming: false }], grown: [] });
   });
 
   it("does not make items that are as they were", () => {
@@ -300,8 +276,9 @@ describe("the difference to what the page has", () => {
         },
       };
     });
-    sync.reset([["t", drafts]]);
-    sync.turn("t", drafts.with(500, { ...(drafts[500] ?? drafts[0]), version: "2" } as (typeof drafts)[0]));
+    sync.message(new Map([["t", drafts]]), true);
+    const next = drafts.with(500, { ...(drafts[500] ?? drafts[0]), version: "2" } as (typeof drafts)[0]);
+    expect(sync.message(new Map([["t", next]]), false)).toMatchObject({ turns: [{ turn: "t" }], items: [{ id: "500" }] });
     expect(made).toBe(1_001);
   });
 });

@@ -1,23 +1,14 @@
-import type { Item, Patch, ToPage } from "../src/conversation/messages";
-import { oneLine } from "../src/text/display";
-import { button, h, icon } from "./dom";
+import { Component, type VNode } from "preact";
+import { memo } from "preact/compat";
+
+import type { Item } from "../src/conversation/messages";
 import type { Beyond, Direction } from "../src/stores/reading";
-import { type Drawn, type ItemPort, drawItem } from "./items";
+import { oneLine } from "../src/text/display";
+import { type ItemPort, ItemView } from "./items";
 import { wordsOf } from "./markdown";
+import { button, h, icon, part } from "./parts";
 import { t } from "./strings";
-
-type Reset = Extract<ToPage, { type: "reset" }>;
-type PatchMessage = Extract<ToPage, { type: "patch" }>;
-
-interface Known extends Drawn {
-  readonly item: Item;
-}
-
-/** Items of a turn, oldest first. */
-interface Turn {
-  readonly turn: string;
-  readonly items: readonly Item[];
-}
+import type { Turn } from "./turns";
 
 /** Items that are drawn at once. Earlier turns are drawn when the reader comes to them. */
 const PAGE = 300;
@@ -31,27 +22,49 @@ const UP = new Set(["ArrowUp", "Home", "PageUp", "Tab"]);
 /** Distance from the end, in pixels, at which a reader is at the end. */
 const AT_END = 24;
 
+interface Props {
+  readonly turns: readonly Turn[];
+  /** Number of the conversation: another one is read from its end. */
+  readonly number: number;
+  /** Parts of the conversation beyond the turns that are here. */
+  readonly beyond: Beyond;
+  readonly reminders: boolean;
+  readonly port: ItemPort;
+  readonly announce: (words: string) => void;
+  readonly ask: (direction: Direction) => void;
+  /** Stands below the turns. */
+  readonly below: HTMLElement;
+}
+
+interface State {
+  readonly number: number;
+  readonly turns: readonly Turn[];
+  /** First turn that is drawn. */
+  readonly first: string;
+  /** Item that Tab reaches: the last focused one. Without it, the newest. */
+  readonly stop: string;
+  readonly follows: boolean;
+  /** Something came while the end was out of sight. */
+  readonly hasNews: boolean;
+}
+
+/** Place of an item in sight, and of the focus, which both stay while the list is drawn. */
+interface Place {
+  readonly seen: string | undefined;
+  readonly top: number;
+  readonly focused: Element | null;
+  /** Drawn items, by their distance from the one with the focus. */
+  readonly distance: ReadonlyMap<string, number>;
+}
+
 /**
- * The conversation: a section for each turn, an element for each item. Turns far above the reader are
- * kept as data only, so that the cost of news does not grow with the history.
+ * The conversation: a section for each turn, an element for each item. The browser skips items out of sight
+ * (`content-visibility`), and turns far above the reader are not drawn: the cost of news does not grow with the history.
  */
-export class List {
-  readonly element = h("main", "log", { role: "log", "aria-live": "off", tabindex: "-1" });
-  /** Turns, and what stands below them. */
-  readonly #turns = h("div", "turns");
-  readonly #earlier = button("", "link-button beyond earlier", () => this.#wantEarlier());
-  readonly #later = button("", "link-button beyond later", () => this.ask("later"));
-  /** What the extension has beyond the turns that are here. */
-  #beyond: Beyond = { earlier: "none", later: "none", fault: "" };
-  /** Turns above those that are drawn, oldest first. */
-  #undrawn: Turn[] = [];
-  readonly #pill = button("", "pill", () => this.toEnd());
-  readonly #sections = new Map<string, HTMLElement>();
-  readonly #items = new Map<string, Known>();
-  /** Item that Tab reaches: the last focused one, else the newest. */
-  #stop: HTMLElement | undefined;
-  #rev = 0;
-  #follows = true;
+export class List extends Component<Props, State> {
+  override state: State = { number: -1, turns: [], first: "", stop: "", follows: true, hasNews: false };
+  element!: HTMLElement;
+  #turns!: HTMLElement;
   /** Scroll position at the last look. */
   #top = 0;
   /** The list was drawn since the browser last painted: a row that was shorter for a moment moves the rest up. */
@@ -59,421 +72,313 @@ export class List {
   /** The reader has scrolled up by hand since the list was last at its end. */
   #isScrolledUp = false;
 
-  constructor(
-    private readonly port: ItemPort,
-    private readonly announce: (words: string) => void,
-    below: HTMLElement,
-    private readonly ask: (direction: Direction) => void = () => {},
-  ) {
-    this.element.append(this.#earlier, this.#turns, this.#later, below, this.#pill);
-    this.#drawBeyond();
-    this.#pill.hidden = true;
-    this.element.addEventListener("scroll", () => {
-      const { scrollTop, scrollHeight, clientHeight } = this.element;
-      const toEnd = scrollHeight - scrollTop - clientHeight;
-      if (this.#beyond.later === "none" && toEnd <= AT_END) {
-        this.#isScrolledUp = false;
-        this.#setFollows(true);
-      } else if (this.#follows && this.#isDrawn && !this.#isScrolledUp) {
-        this.#keepEnd();
-        return;
-      } else if (scrollTop < this.#top) {
-        this.#setFollows(false);
-        if (scrollTop < NEAR_START) {
-          this.#wantEarlier();
-        }
-      } else if (this.#beyond.later === "more" && scrollTop > this.#top && toEnd < NEAR_START) {
-        this.ask("later");
-      }
-      this.#top = scrollTop;
-    });
+  static override getDerivedStateFromProps({ turns, number, beyond }: Props, state: State): Partial<State> {
+    const from = turns.findIndex(({ turn }) => turn === state.first);
+    const fresh = number !== state.number;
+    const follows = fresh ? true : state.follows && beyond.later === "none";
+    // Many drawn pages are kept only while they are read.
+    const first = fresh || from < 0 ? pageBefore(turns, turns.length) : follows && turns !== state.turns ? lastPages(turns, from) : from;
+    return { number, turns, follows, first: turns[first]?.turn ?? "" };
+  }
+
+  override render({ turns, beyond, port }: Props, { stop, follows, hasNews }: State): VNode {
+    const from = this.#from();
+    const shown = turns.slice(from);
+    const reached = shown.some(({ items }) => items.some(({ id }) => id === stop)) ? stop : this.#newest(shown);
+    const { earlier, later, fault } = beyond;
+    const earlierWords =
+      from > 0 || earlier === "more"
+        ? [`↑ ${t("showEarlier")}`]
+        : earlier === "loading"
+          ? [icon("loading", true), ` ${t("loadingEarlier")}`]
+          : [icon("error"), ` ${t("earlierFailed", oneLine(fault, 200))}`];
+    const laterWords = later === "loading" ? [icon("loading", true), ` ${t("loadingLater")}`] : [`↓ ${t("showLater")}`];
+    const sections = shown.map(({ turn, items }) =>
+      part(TurnView, { key: turn, items, port, reached: items.some(({ id }) => id === reached) ? reached : "" }),
+    );
+    return h(
+      "main",
+      "log",
+      { role: "log", "aria-live": "off", "aria-label": t("conversation"), tabindex: -1, ref: this.#mount, ...this.#handlers },
+      button(earlierWords, "link-button beyond earlier", () => this.#wantEarlier(), { hidden: from === 0 && earlier === "none" }),
+      h("div", "turns", { ref: (element: HTMLElement | null) => element !== null && (this.#turns = element) }, ...sections),
+      button(laterWords, "link-button beyond later", () => this.props.ask("later"), { hidden: later === "none" }),
+      h("div", "", { ref: this.#placeBelow }),
+      button(`↓ ${t(later === "none" ? "newItems" : "newest")}`, "pill", () => this.toEnd(), { hidden: later === "none" && (follows || !hasNews) }),
+    );
+  }
+
+  override componentDidMount(): void {
     this.element.addEventListener("wheel", ({ deltaY }) => (this.#isScrolledUp ||= deltaY < 0), { passive: true });
     this.element.addEventListener("touchmove", () => (this.#isScrolledUp = true), { passive: true });
-    this.element.addEventListener("keydown", ({ key, shiftKey }) => (this.#isScrolledUp ||= UP.has(key) || (key === " " && shiftKey)));
-    // The bar is part of another element.
-    this.element.addEventListener("pointerdown", ({ offsetX, target }) => {
-      this.#isScrolledUp ||= target === this.element && offsetX >= this.element.clientWidth;
-    });
-    new ResizeObserver(() => this.#keepEnd()).observe(this.#turns);
-    new ResizeObserver(() => this.#keepEnd()).observe(below);
-    new ResizeObserver(() => this.#keepEnd()).observe(this.element);
-    this.element.addEventListener("keydown", (event) => this.#move(event));
-    this.element.addEventListener("focusin", (event) => this.#rove(event.target));
+    for (const part of [this.element, this.#turns, this.props.below]) {
+      new ResizeObserver(() => this.#keepEnd()).observe(part);
+    }
+    this.#keepEnd();
+  }
+
+  override getSnapshotBeforeUpdate(): Place {
+    const { top } = this.element.getBoundingClientRect();
+    const items = this.#drawn();
+    const seen = this.state.follows ? undefined : items.find((item) => item.getBoundingClientRect().bottom > top);
+    const focused = this.element.contains(document.activeElement) ? document.activeElement : null;
+    const ids = items.map(idOf);
+    const at = focused === null ? -1 : ids.indexOf(idOf(focused.closest(".item")));
+    const from = at >= 0 ? at : focused?.matches(".later") === true ? ids.length - 1 : 0;
+    const distance = new Map(focused === null || this.props.below.contains(focused) ? [] : ids.map((id, place) => [id, Math.abs(place - from)]));
+    return { seen: seen && idOf(seen), top: seen?.getBoundingClientRect().top ?? 0, focused, distance };
+  }
+
+  override componentDidUpdate(before: Props, { follows }: State, { seen, top, focused, distance }: Place): void {
+    const { turns, number, beyond, announce } = this.props;
+    this.element.style.overflowAnchor = this.state.follows ? "none" : "auto";
+    const item = seen === undefined ? null : this.#itemOf(seen);
+    if (item !== null && number === before.number) {
+      // At its very start the browser does not keep the place of what is in sight.
+      this.element.scrollTop += item.getBoundingClientRect().top - top;
+      this.#top = this.element.scrollTop;
+    }
+    if (distance.size > 0 && (document.activeElement !== focused || focused?.closest("[hidden]") !== null)) {
+      this.#focusNearest(distance);
+    }
+    if (beyond.earlier === "loading" && before.beyond.earlier !== "loading") {
+      announce(t("loadingEarlier"));
+    }
+    if (turns !== before.turns) {
+      this.#isDrawn = true;
+      // Scroll events come before the callbacks of a frame.
+      requestAnimationFrame(() => (this.#isDrawn = false));
+      if (number === before.number) {
+        this.#announceNews(before.turns);
+        if (!this.state.follows && !this.state.hasNews) {
+          this.setState({ hasNews: true });
+        }
+        if (!this.state.follows && this.element.scrollTop < NEAR_START && this.#from() > 0) {
+          this.#draw(this.#from());
+        }
+      }
+    }
+    // A reader near the end is not moved by what they do themselves.
+    if (turns !== before.turns || beyond.earlier !== before.beyond.earlier || !follows) {
+      this.#keepEnd();
+    }
   }
 
   /** True if a file was edited after this item, as far as the conversation tells. */
   editedSince(id: string): boolean {
-    const items = [...this.#turns.querySelectorAll<HTMLElement>(".item")];
-    return items.slice(items.findIndex(({ dataset }) => dataset["id"] === id) + 1).some((item) => item.matches(".edit"));
+    const items = this.props.turns.flatMap((turn) => turn.items);
+    return items.slice(items.findIndex((item) => item.id === id) + 1).some(({ kind }) => kind === "edit");
   }
 
   /** Leads to an item, and unfolds it. */
   show(id: string): void {
-    while (!this.#items.has(id) && this.#undrawn.length > 0) {
-      this.#drawEarlier();
-    }
-    const element = this.#items.get(id)?.element;
-    if (element === undefined) {
+    const at = this.props.turns.findIndex(({ items }) => items.some((item) => item.id === id));
+    const turn = this.props.turns[Math.min(at, this.#from())];
+    if (at < 0 || turn === undefined) {
       return;
     }
     this.#isScrolledUp = true;
-    this.#setFollows(false);
-    element.querySelector<HTMLElement>('.fold[aria-expanded="false"]')?.click();
-    element.scrollIntoView({ block: "center" });
-    stopOf(element).focus({ preventScroll: true });
-  }
-
-  get empty(): boolean {
-    return this.#items.size === 0 && this.#undrawn.length === 0;
-  }
-
-  /** Names the list, once the strings have arrived. */
-  name(): void {
-    this.element.setAttribute("aria-label", t("conversation"));
-    this.#drawBeyond();
-  }
-
-  /** Takes over what the extension has beyond the turns that are here. */
-  update(beyond: Beyond): void {
-    const was = this.#beyond;
-    this.#beyond = beyond;
-    if (beyond.later !== "none") {
-      this.#setFollows(false);
-    }
-    this.#keepFocus(() => this.#drawBeyond());
-    if (beyond.earlier === "loading" && was.earlier !== "loading") {
-      this.announce(t("loadingEarlier"));
-    }
-  }
-
-  #drawBeyond(): void {
-    const { earlier, later, fault } = this.#beyond;
-    const here = this.#undrawn.length > 0;
-    this.#earlier.hidden = !here && earlier === "none";
-    if (here || earlier === "more") {
-      this.#earlier.replaceChildren(`↑ ${t("showEarlier")}`);
-    } else if (earlier === "loading") {
-      this.#earlier.replaceChildren(icon("loading", true), ` ${t("loadingEarlier")}`);
-    } else {
-      this.#earlier.replaceChildren(icon("error"), ` ${t("earlierFailed", oneLine(fault, 200))}`);
-    }
-    this.#later.hidden = later === "none";
-    this.#later.replaceChildren(...(later === "loading" ? [icon("loading", true), ` ${t("loadingLater")}`] : [`↓ ${t("showLater")}`]));
-    this.#pill.textContent = `↓ ${t(later === "none" ? "newItems" : "newest")}`;
-    this.#pill.hidden = later === "none" && (this.#follows || this.#pill.hidden);
-  }
-
-  reset({ rev, turns }: Reset): void {
-    this.#rev = rev;
-    this.#keepFocus(() => {
-      this.#items.clear();
-      this.#sections.clear();
-      this.#turns.replaceChildren();
-      this.#undrawn = [...turns];
-      this.#drawEarlier();
-      this.#drawBeyond();
+    this.setState({ first: turn.turn, follows: false }, () => {
+      const item = this.#itemOf(id);
+      item?.querySelector<HTMLElement>('.fold[aria-expanded="false"]')?.click();
+      item?.scrollIntoView({ block: "center" });
+      item?.querySelector<HTMLElement>(":scope > .fold")?.focus({ preventScroll: true });
+      if (item !== null && !item.contains(document.activeElement)) {
+        item.focus({ preventScroll: true });
+      }
     });
-    this.#setFollows(true);
-    this.#keepEnd();
-  }
-
-  /** True if the patch follows what is here; false if one was missed. */
-  patch({ rev, patches, append, gone }: PatchMessage): boolean {
-    if (rev !== this.#rev + 1) {
-      return false;
-    }
-    this.#rev = rev;
-    this.#isDrawn = true;
-    // Scroll events come before the callbacks of a frame.
-    requestAnimationFrame(() => (this.#isDrawn = false));
-    this.#keepFocus(() => this.#patch(patches, append, gone));
-    this.#keepEnd();
-    return true;
-  }
-
-  #patch(patches: readonly Patch[], append: PatchMessage["append"], gone: PatchMessage["gone"]): void {
-    this.#inPlace(() => this.#apply(patches));
-    for (const { id, delta } of append) {
-      this.#items.get(id)?.grow?.(delta);
-    }
-    this.#inPlace(() => gone.forEach((turn) => this.#erase(turn)));
-    this.#undrawn = this.#undrawn.filter(({ turn }) => !gone.includes(turn));
-    if (!this.#follows && this.element.scrollTop < NEAR_START && this.#undrawn.length > 0) {
-      this.#drawEarlier();
-    }
-    this.#eraseEarliest();
-    this.#firstStop();
-    this.#pill.hidden = this.#follows;
-    this.#drawBeyond();
-  }
-
-  #apply(patches: readonly Patch[]): void {
-    for (const patch of patches) {
-      const { turn, before, put, drop } = patch;
-      const at = this.#undrawn.findIndex((known) => known.turn === turn);
-      if (at >= 0) {
-        this.#undrawn[at] = { turn, items: patched(this.#undrawn[at]?.items ?? [], patch) };
-        continue;
-      }
-      if (!this.#sections.has(turn) && this.#isAbove(before)) {
-        const next = this.#undrawn.findIndex((known) => known.turn === before);
-        this.#undrawn.splice(next < 0 ? this.#undrawn.length : next, 0, { turn, items: patched([], patch) });
-        continue;
-      }
-      const section = this.#sections.get(turn) ?? this.#section(turn);
-      if (section.parentElement === null) {
-        this.#turns.insertBefore(section, this.#sections.get(before) ?? null);
-      }
-      for (const id of drop) {
-        this.#items.get(id)?.element.remove();
-        this.#items.delete(id);
-      }
-      for (const { item, after } of put) {
-        this.#put(section, item, after);
-      }
-    }
-  }
-
-  /** True if a new turn before this one is above all that is drawn. */
-  #isAbove(before: string): boolean {
-    const first = (this.#turns.firstElementChild as HTMLElement | null)?.dataset["turn"];
-    return before !== "" && (before === first || this.#undrawn.some(({ turn }) => turn === before));
-  }
-
-  /** Changes the list while the focus stays in it: on its item, else on the nearest one that is left. */
-  #keepFocus(change: () => void): void {
-    const focused = document.activeElement;
-    if (![this.#turns, this.#earlier, this.#later].some((part) => part.contains(focused))) {
-      change();
-      return;
-    }
-    const ids = this.#drawnIds();
-    const item = focused?.closest<HTMLElement>(".item")?.dataset["id"];
-    const at = item !== undefined ? ids.indexOf(item) : this.#later.contains(focused) ? ids.length - 1 : 0;
-    const distance = new Map(ids.map((id, index) => [id, Math.abs(index - at)]));
-    change();
-    if (document.activeElement === focused && focused?.closest("[hidden]") === null) {
-      return;
-    }
-    const left = this.#drawnIds().filter((id) => distance.has(id));
-    const [nearest = ""] = left.sort((a, b) => (distance.get(a) ?? 0) - (distance.get(b) ?? 0));
-    const element = this.#items.get(nearest)?.element;
-    (element === undefined ? (this.#stop ?? this.element) : stopOf(element)).focus({ preventScroll: true });
-  }
-
-  #drawnIds(): string[] {
-    return [...this.#turns.querySelectorAll<HTMLElement>(".item")].map(({ dataset }) => dataset["id"] ?? "");
-  }
-
-  /** Changes the list while what the reader sees stays where it is: at its very start the browser does not see to that. */
-  #inPlace(change: () => void): void {
-    if (this.#follows) {
-      change();
-      return;
-    }
-    const top = this.element.getBoundingClientRect().top;
-    const seen = [...this.#turns.querySelectorAll<HTMLElement>(".item")].find((item) => item.getBoundingClientRect().bottom > top);
-    const placeOf = (): number | undefined => this.#items.get(seen?.dataset["id"] ?? "")?.element.getBoundingClientRect().top;
-    const was = placeOf();
-    change();
-    const now = placeOf();
-    if (was !== undefined && now !== undefined && now !== was) {
-      this.element.scrollTop += now - was;
-    }
-    this.#top = this.element.scrollTop;
-  }
-
-  /** Draws earlier turns, and asks for those that are not here once the last of them is drawn. */
-  #wantEarlier(): void {
-    this.#drawEarlier();
-    if (this.#undrawn.length === 0 && (this.#beyond.earlier === "more" || this.#beyond.earlier === "failed")) {
-      this.ask("earlier");
-    }
-  }
-
-  /** Draws the turns before the first drawn one, as many as make a page. What is in sight stays there. */
-  #drawEarlier(): void {
-    if (this.#undrawn.length > 0) {
-      this.#inPlace(() => this.#drawPage());
-      this.#drawBeyond();
-      this.#firstStop();
-    }
-  }
-
-  #drawPage(): void {
-    const sections: HTMLElement[] = [];
-    for (let left = PAGE; left > 0 && this.#undrawn.length > 0;) {
-      const { turn, items } = this.#undrawn.pop() ?? { turn: "", items: [] };
-      const section = this.#section(turn);
-      section.append(...items.map((item) => this.#draw(item, false)));
-      sections.unshift(section);
-      left -= items.length;
-    }
-    this.#turns.prepend(...sections);
-  }
-
-  /** Keeps the earliest turns as data only while the reader is at the end and many pages are drawn. */
-  #eraseEarliest(): void {
-    while (this.#follows && this.#items.size > 2 * PAGE && this.#turns.childElementCount > 1) {
-      const turn = (this.#turns.firstElementChild as HTMLElement).dataset["turn"] ?? "";
-      this.#undrawn.push({ turn, items: this.#erase(turn) });
-    }
-  }
-
-  /** Removes a turn from the page, and returns its items. */
-  #erase(turn: string): Item[] {
-    const section = this.#sections.get(turn);
-    const ids = [...(section?.children ?? [])].map((element) => (element as HTMLElement).dataset["id"] ?? "");
-    const items = ids.flatMap((id) => this.#items.get(id)?.item ?? []);
-    for (const id of ids) {
-      this.#items.delete(id);
-    }
-    section?.remove();
-    this.#sections.delete(turn);
-    return items;
   }
 
   /** Goes to the newest message, and asks for it if it is not here. */
   toEnd(): void {
-    if (this.#beyond.later !== "none") {
-      this.ask("newest");
+    if (this.props.beyond.later !== "none") {
+      this.props.ask("newest");
       return;
     }
-    this.#setFollows(true);
-    this.#keepEnd();
+    this.setState({ follows: true, hasNews: false }, () => this.#keepEnd());
   }
 
-  /** While the end is followed, the browser must not keep the place of what is in sight. */
-  #setFollows(follows: boolean): void {
-    this.#follows = follows;
-    this.element.style.overflowAnchor = follows ? "none" : "auto";
-    this.#pill.hidden ||= follows;
+  readonly #mount = (element: HTMLElement | null): void => {
+    if (element !== null) {
+      this.element = element;
+    }
+  };
+
+  /** One function for all draws: a part that moves loses the focus. */
+  readonly #placeBelow = (place: HTMLElement | null): void => place?.append(this.props.below);
+
+  readonly #handlers = {
+    onScroll: (): void => this.#scrolled(),
+    onKeyDown: (event: KeyboardEvent): void => {
+      this.#isScrolledUp ||= UP.has(event.key) || (event.key === " " && event.shiftKey);
+      this.#move(event);
+    },
+    // The bar is part of another element.
+    onPointerDown: ({ offsetX, target }: PointerEvent): void => {
+      this.#isScrolledUp ||= target === this.element && offsetX >= this.element.clientWidth;
+    },
+    onFocusIn: ({ target }: FocusEvent): void => {
+      const item = target instanceof Element ? target.closest(".item") : null;
+      if (item !== null) {
+        this.setState({ stop: idOf(item) });
+      }
+    },
+  };
+
+  #scrolled(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    const [toEnd, { later }] = [scrollHeight - scrollTop - clientHeight, this.props.beyond];
+    if (later === "none" && toEnd <= AT_END) {
+      this.#isScrolledUp = false;
+      if (!this.state.follows || this.state.hasNews) {
+        this.setState({ follows: true, hasNews: false });
+      }
+    } else if (this.state.follows && this.#isDrawn && !this.#isScrolledUp) {
+      this.#keepEnd();
+      return;
+    } else if (scrollTop < this.#top) {
+      this.setState({ follows: false });
+      if (scrollTop < NEAR_START) {
+        this.#wantEarlier();
+      }
+    } else if (later === "more" && scrollTop > this.#top && toEnd < NEAR_START) {
+      this.props.ask("later");
+    }
+    this.#top = scrollTop;
   }
 
   #keepEnd(): void {
-    if (this.#follows) {
+    if (this.state.follows) {
       // A conversation that has not begun is read from its start.
-      this.element.scrollTop = this.empty ? 0 : this.element.scrollHeight;
+      this.element.scrollTop = this.props.turns.length === 0 ? 0 : this.element.scrollHeight;
       this.#top = this.element.scrollTop;
     }
   }
 
-  #section(turn: string): HTMLElement {
-    const section = h("section", "turn", { "data-turn": turn });
-    this.#sections.set(turn, section);
-    return section;
+  /** Number of turns above those that are drawn. */
+  #from(): number {
+    return Math.max(
+      0,
+      this.props.turns.findIndex(({ turn }) => turn === this.state.first),
+    );
   }
 
-  #put(section: HTMLElement, item: Item, after: string): void {
-    const old = this.#items.get(item.id);
-    const wasOpen = old?.element.querySelector(":scope > .fold")?.getAttribute("aria-expanded") === "true";
-    const focused = old?.element.contains(document.activeElement) === true;
-    const element = this.#draw(item, wasOpen);
-    old?.element.remove();
-    if (after === "") {
-      section.prepend(element);
-    } else {
-      (this.#items.get(after)?.element ?? section.lastElementChild)?.after(element);
-      if (element.parentElement === null) {
-        section.append(element);
+  #drawn(): HTMLElement[] {
+    return [...this.#turns.querySelectorAll<HTMLElement>(".item")];
+  }
+
+  #itemOf(id: string): HTMLElement | null {
+    return this.#drawn().find((item) => idOf(item) === id) ?? null;
+  }
+
+  /** Newest item that Tab can reach. */
+  #newest(shown: readonly Turn[]): string {
+    const isStop = (item: Item): boolean => this.props.reminders || item.kind !== "notice" || !item.reminder;
+    const of = shown.findLast(({ items }) => items.some(isStop));
+    return of?.items.findLast(isStop)?.id ?? "";
+  }
+
+  #focusNearest(distance: ReadonlyMap<string, number>): void {
+    const left = this.#drawn().filter((item) => distance.has(idOf(item)));
+    const [nearest] = left.sort((a, b) => (distance.get(idOf(a)) ?? 0) - (distance.get(idOf(b)) ?? 0));
+    (nearest === undefined ? this.element : stopOf(nearest)).focus({ preventScroll: true });
+  }
+
+  #announceNews(before: readonly Turn[]): void {
+    const known = new Map(before.map(({ turn, items }) => [turn, items]));
+    for (const { turn, items } of this.props.turns.filter((now) => known.get(now.turn) !== now.items)) {
+      const old = new Set(known.get(turn));
+      for (const item of items.filter((now) => now.kind === "text" && !now.streaming && !old.has(now))) {
+        const element = this.#itemOf(item.id);
+        this.props.announce(element === null ? "" : oneLine(wordsOf(element), 2_000));
       }
     }
-    if (focused) {
-      stopOf(element).focus();
-    }
-    if (item.kind === "text" && !item.streaming) {
-      this.announce(oneLine(wordsOf(element), 2_000));
-    }
   }
 
-  #draw(item: Item, open: boolean): HTMLElement {
-    const drawn = drawItem(item, this.port, open);
-    if (item.undone === true) {
-      drawn.element.classList.add("undone");
-      drawn.element.setAttribute("aria-description", t("undone"));
-    }
-    drawn.element.dataset["id"] = item.id;
-    this.#items.set(item.id, { item, ...drawn });
-    return drawn.element;
+  /** Draws the turns before this one, as many as make a page. */
+  #draw(end: number, then: () => void = () => {}): void {
+    const from = pageBefore(this.props.turns, end);
+    this.setState({ first: this.props.turns[from]?.turn ?? "" }, then);
   }
 
-  #firstStop(): void {
-    if (this.#stop?.isConnected !== true) {
-      this.#stopAt(this.#stops().at(-1));
+  /** Draws earlier turns, and asks for those that are not here once the last of them is drawn. */
+  #wantEarlier(then?: () => void): void {
+    const { turns, beyond, ask } = this.props;
+    const from = this.#from();
+    if (pageBefore(turns, from) === 0 && (beyond.earlier === "more" || beyond.earlier === "failed")) {
+      ask("earlier");
     }
+    this.#draw(from, then);
   }
 
   #stops(): HTMLElement[] {
-    const shown = document.body.classList.contains("reminders") ? ".item" : ".item:not(.reminder)";
-    return [...this.#turns.querySelectorAll<HTMLElement>(shown)].map(stopOf);
-  }
-
-  #rove(target: EventTarget | null): void {
-    const item = target instanceof Element ? target.closest<HTMLElement>(".item") : null;
-    if (item !== null) {
-      this.#stopAt(stopOf(item));
-    }
-  }
-
-  #stopAt(stop: HTMLElement | undefined): void {
-    setReach(this.#stop, -1);
-    this.#stop = stop;
-    setReach(stop, 0);
+    return this.#drawn()
+      .filter((item) => this.props.reminders || !item.matches(".reminder"))
+      .map(stopOf);
   }
 
   #move(event: KeyboardEvent): void {
     const { target, key } = event;
-    if (!(target instanceof HTMLElement) || target.matches("textarea, input, pre") || target.closest(".cards, .questions") !== null) {
+    if (!(target instanceof HTMLElement) || target.matches("textarea, input, pre") || target.closest(".cards") !== null) {
       return;
     }
     const item = target.closest<HTMLElement>(".item");
-    let stops = this.#stops();
-    let at = item === null ? stops.length : stops.indexOf(stopOf(item));
-    if (key === "Home") {
-      while (this.#undrawn.length > 0) {
-        this.#drawEarlier();
+    const at = item === null ? this.#stops().length : this.#stops().indexOf(stopOf(item));
+    if (key === "End" && this.props.beyond.later !== "none") {
+      event.preventDefault();
+      this.props.ask("newest");
+    } else if (key === "Home") {
+      event.preventDefault();
+      this.setState({ first: this.props.turns[0]?.turn ?? "" }, () => this.#wantEarlier(() => this.#stops()[0]?.focus()));
+    } else if (key === "ArrowUp" && at === 0 && item !== null) {
+      event.preventDefault();
+      this.#wantEarlier(() => this.#stops()[this.#stops().indexOf(stopOf(item)) - 1]?.focus());
+    } else if (key === "PageUp" && this.element.scrollTop === 0) {
+      this.#wantEarlier();
+    } else {
+      const to = { ArrowUp: at - 1, ArrowDown: at + 1, End: this.#stops().length - 1 }[key];
+      const stop = to === undefined ? undefined : this.#stops()[to];
+      if (stop !== undefined) {
+        event.preventDefault();
+        stop.focus();
       }
     }
-    if ((at === 0 && key === "ArrowUp") || key === "Home" || (key === "PageUp" && this.element.scrollTop === 0)) {
-      this.#wantEarlier();
-      stops = this.#stops();
-      at = item === null ? 0 : stops.indexOf(stopOf(item));
-    }
-    if (key === "End" && this.#beyond.later !== "none") {
-      event.preventDefault();
-      this.ask("newest");
-      return;
-    }
-    const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: stops.length - 1 }[key];
-    const stop = to === undefined ? undefined : stops[to];
-    if (stop !== undefined) {
-      event.preventDefault();
-      stop.focus();
-    }
   }
 }
 
-/** Items of a turn after a patch to it. */
-function patched(items: readonly Item[], { put, drop }: Patch): Item[] {
-  const now = items.filter(({ id }) => !drop.includes(id));
-  for (const { item, after } of put) {
-    const old = now.findIndex(({ id }) => id === item.id);
-    if (old >= 0) {
-      now.splice(old, 1);
-    }
-    now.splice(now.findIndex(({ id }) => id === after) + 1, 0, item);
-  }
-  return now;
+interface TurnProps {
+  readonly items: readonly Item[];
+  readonly port: ItemPort;
+  /** Item that Tab reaches; empty if it is in another turn. */
+  readonly reached: string;
 }
 
-/** Lets Tab reach a stop of the list and the actions of its item, or leave them out. */
-function setReach(stop: HTMLElement | undefined, tabIndex: number): void {
-  if (stop !== undefined) {
-    stop.tabIndex = tabIndex;
-    for (const action of stop.closest(".item")?.querySelectorAll<HTMLElement>(".item-actions > button") ?? []) {
-      action.tabIndex = tabIndex;
-    }
+const TurnView = memo(({ items, port, reached }: TurnProps): VNode => {
+  const views = items.map((item) => part(ItemView, { key: item.id, item, port, reached: item.id === reached }));
+  return h("section", "turn", {}, ...views);
+});
+
+/** Index of the first turn of a page that ends before this one. */
+function pageBefore(turns: readonly Turn[], end: number): number {
+  let from = end;
+  for (let left = PAGE; left > 0 && from > 0; left -= turns[from]?.items.length ?? 0) {
+    from -= 1;
   }
+  return from;
+}
+
+/** Index of the first turn that is kept of those from this one on, which are at most two pages. */
+function lastPages(turns: readonly Turn[], from: number): number {
+  let count = turns.slice(from).reduce((sum, { items }) => sum + items.length, 0);
+  let first = from;
+  for (; count > 2 * PAGE && first < turns.length - 1; first += 1) {
+    count -= turns[first]?.items.length ?? 0;
+  }
+  return first;
+}
+
+function idOf(item: Element | null): string {
+  return item instanceof HTMLElement ? (item.dataset["id"] ?? "") : "";
 }
 
 /** Part of an item that takes the focus: its fold, if it has one. */

@@ -1,24 +1,23 @@
 import type { TaskRequests } from "../commands/taskRequests";
 import { reasonOf } from "../daemon/agent";
-import type { Attachment, MessageNotification } from "../protocol";
+import type { Attachment } from "../protocol";
 import type { Disposable } from "../stores/emitter";
 import type { Reading } from "../stores/reading";
 import type { Asking } from "../stores/approval";
-import type { Sessions } from "../stores/session";
 import type { State } from "../stores/state";
 import type { News, Store } from "../stores/store";
-import { type CallPlace, type Entry, type Turns, messageKey, toolKey } from "../stores/transcript";
+import { type CallPlace, toolKey } from "../stores/transcript";
 import { decideFile, pendingOf } from "./edits";
 import { ApprovalAnswers } from "./approvalAnswers";
 import { Composing, isOfComposer } from "./composing";
-import { type ItemFacts, copyText, messageVersion, turnItems } from "./items";
+import { type ItemFacts, copyText, turnItems } from "./items";
 import type { ComposerMemory } from "./memory";
 import { type FromPage, VERSION, readMessage } from "./messages";
 import type { Page, Port } from "./port";
 import { type Around, footerOf, viewState } from "./state";
 import { restoredTurns } from "./restored";
 import { pageStrings } from "./strings";
-import { Sync } from "./sync";
+import { type Draft, Sync } from "./sync";
 
 /** At most one repaint in this many milliseconds: a stream may bring hundreds of pieces a second. */
 export const REPAINT_MS = 50;
@@ -37,8 +36,8 @@ const MOST_PAGES = 20;
 export class ConversationController implements Disposable {
   readonly #sync = new Sync();
   readonly #subscriptions: readonly Disposable[];
-  readonly #dirty = new Set<string>();
-  #restored: ReadonlyMap<string, number> = new Map();
+  /** Items of each turn as they were sent, and what they were made of. */
+  #drawn: ReadonlyMap<string, { readonly key: readonly unknown[]; readonly drafts: readonly Draft[] }> = new Map();
   readonly #answers: ApprovalAnswers;
   readonly #composing: Composing;
   #page: Page | undefined;
@@ -53,8 +52,6 @@ export class ConversationController implements Disposable {
   #show = "";
   #sent = "";
   #stale = false;
-  /** The newest entries were part of what the page was sent. */
-  #hadNewest = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -70,7 +67,7 @@ export class ConversationController implements Disposable {
     const { store } = parts;
     this.#subscriptions = [
       store.on(["status", "sessions", "plans", "transcript", "reviews", "approvals", "modes", "questions"], (news) => this.#follow(news)),
-      parts.reading.onDidChange(() => this.#touch(...this.#sync.turns, ...this.#turns().keys())),
+      parts.reading.onDidChange(() => this.#schedule()),
       parts.servers.onDidChange(() => this.#schedule()),
     ];
   }
@@ -235,7 +232,7 @@ export class ConversationController implements Disposable {
         this.#flush();
         break;
       case "approve":
-        this.#touch(...[this.#answers.give(message) ?? []].flat());
+        this.#answers.give(message);
         break;
       case "queue":
         await this.#queued(message);
@@ -300,67 +297,18 @@ export class ConversationController implements Disposable {
   }
 
   #follow({ before, change }: News): void {
-    const { sessions, transcript, reviews, approvals } = this.#state;
+    const { sessions, approvals } = this.#state;
     if (change.kind === "opened" || change.kind === "connected" || change.kind === "removed") {
       this.#stale = true;
       this.#fresh = false;
-    } else if (!(change.kind === "message" && this.#grow(before, change.message))) {
-      this.#compareTurns(before.transcript.turnsOf(this.#session), transcript.turnsOf(this.#session));
-    }
-    if (sessions !== before.sessions) {
-      this.#followSessions(before.sessions);
-    }
-    if (reviews !== before.reviews) {
-      this.#touch(...this.#turns().keys());
+    } else if (sessions !== before.sessions && (sessions.current !== before.sessions.current || sessions.running)) {
+      // A turn that begins is what the user wants to see.
+      this.#fresh = false;
     }
     for (const { approvalId } of before.approvals.waiting) {
       if (approvals.get(approvalId) === undefined) {
         this.#answers.settled(approvalId);
       }
-    }
-    this.#schedule();
-  }
-
-  #followSessions(before: Sessions): void {
-    const { sessions } = this.#state;
-    // A turn that begins, or a session that is opened, is what the user wants to see.
-    if (sessions.current !== before.current || sessions.running) {
-      this.#fresh = false;
-    }
-    // Only the newest turn offers what can be done next.
-    const [was, now] = [before.turn, sessions.turn];
-    if (was?.turnId !== now?.turnId || was?.phase.kind !== now?.phase.kind) {
-      this.#touch(was?.turnId ?? "", now?.turnId ?? "");
-    }
-  }
-
-  #compareTurns(before: Turns, now: Turns): void {
-    for (const turn of new Set([...before.keys(), ...now.keys()])) {
-      if (before.get(turn) !== now.get(turn)) {
-        this.#dirty.add(turn);
-      }
-    }
-  }
-
-  /** True if the page can be sent what a message grew by. */
-  #grow({ transcript }: State, { sessionId, turnId, itemId, delta, text, incomplete }: MessageNotification): boolean {
-    const isOf = ({ id }: Entry): boolean => id === messageKey({ sessionId, itemId });
-    const was = transcript.turnsOf(sessionId).get(turnId)?.findLast(isOf);
-    const entry = this.#state.transcript.turnsOf(sessionId).get(turnId)?.findLast(isOf);
-    return (
-      sessionId === this.#session &&
-      text === undefined &&
-      !incomplete &&
-      !this.#dirty.has(turnId) &&
-      was?.kind === "message" &&
-      entry?.kind === "message" &&
-      this.#sync.grow(turnId, entry.id, delta, messageVersion(was), messageVersion(entry))
-    );
-  }
-
-  #touch(...turns: readonly string[]): void {
-    for (const turn of turns) {
-      this.#dirty.add(turn);
     }
     this.#schedule();
   }
@@ -397,21 +345,15 @@ export class ConversationController implements Disposable {
     const chip = this.#composing.tray.covers(shown.session, context) ? undefined : shown.chip;
     const state = { ...shown, chip, chips: this.#composing.tray.chips(shown.session) };
     this.#answers.shown(state.cards.map(({ id }) => id));
-    this.#compareRestored();
-    if (moved || this.#stale) {
-      const drafts = [...this.#turns()].map(([turn, entries]) => [turn, turnItems(entries, this.#facts)] as const);
-      page.post(this.#sync.reset(drafts));
-      this.#hadNewest = this.parts.reading.hasNewest;
+    const fresh = moved || this.#stale;
+    const message = this.#sync.message(this.#drafts(), fresh);
+    if (message !== undefined) {
+      page.post(message);
+    }
+    if (fresh) {
       page.post({ v: VERSION, type: "draft", session: state.session, text: this.parts.memory.draft(state.session) });
-    } else {
-      this.#compare();
-      const patch = this.#sync.flush();
-      if (patch !== undefined) {
-        page.post(patch);
-      }
     }
     this.#stale = false;
-    this.#dirty.clear();
     const text = JSON.stringify(state);
     if (text !== this.#sent) {
       this.#sent = text;
@@ -428,39 +370,26 @@ export class ConversationController implements Disposable {
     }
   }
 
-  /** A restored checkpoint changes how earlier turns are drawn. */
-  #compareRestored(): void {
-    const [before, turns] = [this.#restored, this.#turns()];
-    this.#restored = restoredTurns(turns);
-    for (const turn of turns.keys()) {
-      if (before.get(turn) !== this.#restored.get(turn)) {
-        this.#dirty.add(turn);
-      }
-    }
-  }
-
-  /** Compares the turns that may differ with what the page has, from the newest on: the place of a new one is before a known one. */
-  #compare(): void {
+  /** Items of each turn; those of a turn of which nothing changed are the same. */
+  #drafts(): ReadonlyMap<string, readonly Draft[]> {
+    const state = this.#state;
     const turns = this.#turns();
-    if (this.#hadNewest !== this.parts.reading.hasNewest) {
-      this.#hadNewest = this.parts.reading.hasNewest;
-      [...this.#sync.turns, ...turns.keys()].forEach((turn) => this.#dirty.add(turn));
-    }
-    let before = "";
-    for (const [turn, entries] of [...turns].reverse()) {
-      if (this.#dirty.delete(turn)) {
-        this.#sync.turn(turn, turnItems(entries, this.#facts), before);
-      }
-      before = turn;
-    }
-    for (const turn of this.#dirty) {
-      this.#sync.turn(turn, []);
-    }
+    const restored = restoredTurns(turns);
+    const facts: ItemFacts = {
+      restored: (turn) => restored.get(turn),
+      pending: (uri, turn) => pendingOf(state.reviews, uri, turn),
+      footer: (end, files) => footerOf(state, end, files),
+    };
+    const before = this.#drawn;
+    this.#drawn = new Map(
+      [...turns].map(([turn, entries]) => {
+        // Only the newest turn offers what can be done next.
+        const key = [entries, state.reviews, restored.get(turn), turn === state.sessions.turn?.turnId ? state : undefined];
+        const last = before.get(turn);
+        const isSame = last?.key.every((part, at) => part === key[at]) === true;
+        return [turn, isSame ? last : { key, drafts: turnItems(entries, facts) }];
+      }),
+    );
+    return new Map([...this.#drawn].map(([turn, { drafts }]) => [turn, drafts]));
   }
-
-  readonly #facts: ItemFacts = {
-    restored: (turn) => this.#restored.get(turn),
-    pending: (uri, turn) => pendingOf(this.#state.reviews, uri, turn),
-    footer: (end, files) => footerOf(this.#state, end, files),
-  };
 }

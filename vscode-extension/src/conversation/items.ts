@@ -131,8 +131,8 @@ function toolDraft(
   return kind === "task" ? subagentDraft(entry, below.get(entry.id) ?? []) : callDraft(entry);
 }
 
-function undone({ id, version, make }: Draft): Draft {
-  return { id, version: `-${version}`, make: () => ({ ...make(), undone: true }) };
+function undone({ version, make, ...draft }: Draft): Draft {
+  return { ...draft, version: `-${version}`, make: () => ({ ...make(), undone: true }) };
 }
 
 /** Row above a turn that changed files: what it leads back to. */
@@ -149,20 +149,10 @@ function checkpointDraft(entries: readonly Entry[], edits: ReadonlyMap<string, r
   return [{ id, version: `${files.length} ${time}`, make: () => ({ id, kind: "checkpoint", message: first.id, time, files }) }];
 }
 
-/** Version of the item of a message. */
-export function messageVersion({ text, ended, incomplete }: Pick<Message, "text" | "ended" | "incomplete">): string {
-  return textVersion(text.length, ended, incomplete);
-}
-
-/** Version of the item of a message whose text has this length. */
-export function textVersion(length: number, ended: boolean, incomplete: boolean): string {
-  return `${length} ${ended} ${incomplete}`;
-}
-
 function messageDraft(entry: Message, first: boolean, isOver: boolean): Draft {
   const { id, role, ended, incomplete } = entry;
   const text = entry.notice === undefined ? entry.text : textOf(entry.notice);
-  const version = messageVersion(entry);
+  const version = `${text.length} ${ended} ${incomplete}`;
   switch (role) {
     case "user": {
       if (wordsOfOwn(text) !== undefined) {
@@ -177,7 +167,12 @@ function messageDraft(entry: Message, first: boolean, isOver: boolean): Draft {
     }
     case "assistant":
     case "thinking":
-      return { id, version, make: () => ({ id, kind: "text", text: entry.text, streaming: !ended && !incomplete, cut: incomplete }) };
+      return {
+        id,
+        version: `${ended} ${incomplete}`,
+        text: entry.text,
+        make: () => ({ id, kind: "text", text: entry.text, streaming: !ended && !incomplete, cut: incomplete }),
+      };
     case "reminder":
     case "notice":
       return { id, version, make: () => ({ id, kind: "notice", text, reminder: role === "reminder" }) };
@@ -198,7 +193,9 @@ function stateOfWords({ unread, endedAt }: Message, isOver: boolean): string {
 function workDraft(entries: readonly (Message | Tool)[]): Draft {
   const id = `work:${entries[0]?.id ?? ""}`;
   const version = entries
-    .map((entry) => (entry.kind === "tool" ? `${entry.id} ${entry.state} ${textOf(entry.title)}` : messageVersion(entry)))
+    .map((entry) =>
+      entry.kind === "tool" ? `${entry.id} ${entry.state} ${textOf(entry.title)}` : `${entry.text.length} ${entry.ended} ${entry.incomplete}`,
+    )
     .join("|");
   const calls = entries.filter((entry) => entry.kind === "tool");
   const thoughts = entries.filter((entry) => entry.kind === "message");

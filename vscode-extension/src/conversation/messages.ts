@@ -224,17 +224,6 @@ export interface ViewState {
   readonly beyond: Beyond;
 }
 
-/**
- * Items of one turn. `after` is the item that a put one follows; empty for the first of the turn. `before` is the
- * turn that follows one that is new; empty for the last.
- */
-export interface Patch {
-  readonly turn: string;
-  readonly before: string;
-  readonly put: readonly { readonly item: Item; readonly after: string }[];
-  readonly drop: readonly string[];
-}
-
 /** Message to the page. */
 export type ToPage = { readonly v: typeof VERSION } & (
   | {
@@ -242,14 +231,19 @@ export type ToPage = { readonly v: typeof VERSION } & (
       readonly strings: Readonly<Record<string, string>>;
       readonly history: readonly string[];
     }
-  | { readonly type: "reset"; readonly rev: number; readonly turns: readonly { readonly turn: string; readonly items: readonly Item[] }[] }
+  /** Changes of the list since the message with the revision before. */
   | {
-      readonly type: "patch";
+      readonly type: "turns";
       readonly rev: number;
-      readonly patches: readonly Patch[];
-      readonly append: readonly { readonly id: string; readonly delta: string }[];
-      /** Turns that are no longer shown. */
-      readonly gone: readonly string[];
+      /** The page has nothing: it is another conversation, or the page asked for all. */
+      readonly fresh: boolean;
+      /** Turns that are shown, oldest first, if they are other ones. */
+      readonly order?: readonly string[];
+      /** Turns with other items; `ids`: all of them in their order, if that is another one. */
+      readonly turns: readonly { readonly turn: string; readonly ids?: readonly string[] }[];
+      readonly items: readonly Item[];
+      /** Text that was appended to an item. */
+      readonly grown: readonly { readonly id: string; readonly delta: string }[];
     }
   | { readonly type: "state"; readonly state: ViewState }
   | { readonly type: "draft"; readonly session: string; readonly text: string }

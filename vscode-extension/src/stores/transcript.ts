@@ -327,7 +327,7 @@ function factsOf({ toolKind, target, stats, startedAt, endedAt, decision, comple
 }
 
 /** Each session counts its messages from the start, and each model its calls; the conversation holds them all. */
-export function messageKey({ sessionId, itemId }: Pick<MessageNotification, "itemId" | "sessionId">): string {
+function messageKey({ sessionId, itemId }: Pick<MessageNotification, "itemId" | "sessionId">): string {
   return `message:${sessionId}/${itemId}`;
 }
 

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX, RefObject } from "preact";
+import type { ComponentChild, FunctionComponent, RefObject, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { type Card, type EditCard, type FromPage, MAX_TEXT, type Question, type ViewState } from "../src/conversation/messages";
@@ -6,7 +6,7 @@ import { ARMED_AFTER_MS } from "../src/stores/approval";
 import { oneLine, visible } from "../src/text/display";
 import { takeAnswers } from "./answerKeys";
 import { renderMarkdown, wordsOf } from "./markdown";
-import { Button, Counts, Icon, Markdown } from "./parts";
+import { armedIf, button, counts, h, icon, markdown, part } from "./parts";
 import { t } from "./strings";
 
 type Post = (message: Extract<FromPage, { type: "answer" | "approve" | "edit" }>) => void;
@@ -31,7 +31,7 @@ export interface Desk {
 
 interface StackProps<T> {
   readonly values: readonly T[];
-  readonly draw: (shown: Shown<T>) => JSX.Element;
+  readonly draw: FunctionComponent<Shown<T>>;
   /** Words of a new card for a screen reader. */
   readonly spoken: (value: T) => string;
   readonly desk: Desk;
@@ -41,7 +41,7 @@ interface StackProps<T> {
  * Cards that wait for the user, oldest first. They take an answer only after they have been in sight, at the
  * same place, for a moment: a click that was meant for something else does not count.
  */
-function Stack<T extends { readonly id: string }>({ values, draw: Draw, spoken, desk: { announce, after, post } }: StackProps<T>): JSX.Element {
+function Stack<T extends { readonly id: string }>({ values, draw, spoken, desk: { announce, after, post } }: StackProps<T>): VNode {
   const root = useRef<HTMLDivElement>(null);
   const { armed, shownForMs } = useArming(root, JSON.stringify(values));
   const known = useRef<ReadonlySet<string>>(new Set());
@@ -59,13 +59,8 @@ function Stack<T extends { readonly id: string }>({ values, draw: Draw, spoken, 
       (next == null ? after : () => next.focus())();
     }
   });
-  return (
-    <div class="cards" ref={root}>
-      {values.map((value) => (
-        <Draw key={value.id} value={value} armed={armed} shownForMs={shownForMs} post={post} />
-      ))}
-    </div>
-  );
+  const cards = values.map((value) => part(draw, { key: value.id, value, armed, shownForMs, post }));
+  return h("div", "cards", { ref: root }, ...cards);
 }
 
 /** Arms the cards of a stack a moment after they changed, moved, or came into sight. */
@@ -115,22 +110,19 @@ interface FrameProps {
   readonly role: "alertdialog" | "group";
   readonly name: string;
   readonly take: (answer: string) => boolean;
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChild[];
 }
 
 /** Frame of a card, which takes answers by key. */
-function Frame({ id, role, name, take, children }: FrameProps): JSX.Element {
+function Frame({ id, role, name, take, children }: FrameProps): VNode {
   const root = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     if (root.current !== null) {
       takeAnswers(root.current, take);
     }
   });
-  return (
-    <section class={role === "group" ? "card ask" : "card"} role={role} aria-label={name} tabIndex={-1} data-id={id} ref={root}>
-      {children}
-    </section>
-  );
+  const attributes = { role, "aria-label": name, tabindex: -1, "data-id": id, ref: root };
+  return h("section", role === "group" ? "card ask" : "card", attributes, children);
 }
 
 interface ReasonProps {
@@ -143,49 +135,35 @@ interface ReasonProps {
 }
 
 /** Box for the reason of an answer. It has the focus when it opens, and its card when it closes. */
-function Reason({ enabled = true, words, send, say, close }: ReasonProps): JSX.Element {
+function Reason({ enabled = true, words, send, say, close }: ReasonProps): VNode {
   const box = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => box.current?.focus(), []);
   const end = (): void => {
     box.current?.closest<HTMLElement>(".card")?.focus();
     close();
   };
-  return (
-    <div class="say">
-      <textarea class="words" rows={2} maxLength={MAX_TEXT} placeholder={words} aria-label={words} ref={box} />
-      <div class="buttons">
-        <Button
-          class="secondary"
-          enabled={enabled}
-          run={() => {
-            // Too soon: the words stay.
-            if (enabled) {
-              say(box.current?.value ?? "");
-              end();
-            }
-          }}
-        >
-          {send}
-        </Button>
-        <Button class="secondary" run={end}>
-          {t("cancel")}
-        </Button>
-      </div>
-    </div>
+  const sendIt = (): void => {
+    // Too soon: the words stay.
+    if (enabled) {
+      say(box.current?.value ?? "");
+      end();
+    }
+  };
+  const text = h("textarea", "words", { rows: 2, maxlength: MAX_TEXT, placeholder: words, "aria-label": words, ref: box });
+  return h(
+    "div",
+    "say",
+    {},
+    text,
+    h("div", "buttons", {}, button(send, "secondary", sendIt, armedIf(enabled)), button(t("cancel"), "secondary", end)),
   );
 }
 
-function Heading({ icon, words, children }: { readonly icon: string; readonly words: string; readonly children?: ComponentChildren }): JSX.Element {
-  return (
-    <div class={icon === "warning" ? "row question" : "row"}>
-      <Icon name={icon} />
-      <strong class="grow">{words}</strong>
-      {children}
-    </div>
-  );
+function heading(sign: string, words: string, more?: VNode): VNode {
+  return h("div", sign === "warning" ? "row question" : "row", {}, icon(sign), h("strong", "grow", {}, words), more);
 }
 
-/** True for an answer by key that says yes or no, which is given. */
+/** Takes an answer by key that says yes or no. */
 function takeYesNo(yes: () => void, no: () => void): (answer: string) => boolean {
   return (answer) => {
     const give = answer === "y" ? yes : answer === "n" ? no : undefined;
@@ -197,49 +175,38 @@ function takeYesNo(yes: () => void, no: () => void): (answer: string) => boolean
 type Decision = Extract<FromPage, { type: "approve" }>["decision"];
 
 /** An approval that waits. */
-function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): JSX.Element {
-  const { id, question, asker, command, folder, reason, risk, warning } = card;
+function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VNode {
+  const { id, question, asker, command, folder, reason, risk, warning, quarantined } = card;
   const [says, setSays] = useState(false);
   const answer = (decision: Decision, words = ""): void => {
     if (armed) {
       post({ type: "approve", id, decision, words, shownForMs: shownForMs() });
     }
   };
-  const take = takeYesNo(
-    () => answer("allowOnce"),
-    () => answer("deny"),
-  );
+  const yes = (): void => answer("allowOnce");
+  const no = (): void => answer("deny");
   const notes = [asker === "" ? "" : t("asker", asker), warning, reason, folder === "" ? "" : t("folder", folder)];
-  return (
-    <Frame id={id} role="alertdialog" name={`${t("approval")}: ${question}`} take={take}>
-      <Heading icon="warning" words={question} />
-      <pre class="block" tabIndex={0}>
-        {command}
-      </pre>
-      {risk !== "" && (
-        <div class="risk">
-          <Icon name="warning" />
-          <span class="grow">{risk}</span>
-        </div>
-      )}
-      {notes.map((note) => note !== "" && <div class="faint note">{note}</div>)}
-      <div class="buttons">
-        {approvalChoices(card).map(([words, decision, title]) => (
-          <Button
-            class={words === t("leave") || (decision === "allowOnce" && risk === "" && !card.quarantined) ? "primary" : "secondary"}
-            enabled={armed}
-            title={title}
-            run={() => (decision === "say" ? setSays(true) : answer(decision))}
-          >
-            {words}
-          </Button>
-        ))}
-      </div>
-      {says && (
-        <Reason enabled={armed} words={t("denyWords")} send={t("denySend")} say={(words) => answer("deny", words)} close={() => setSays(false)} />
-      )}
-      <div class="faint keys">{t("keys")}</div>
-    </Frame>
+  const reasonBox = {
+    enabled: armed,
+    words: t("denyWords"),
+    send: t("denySend"),
+    say: (words: string) => answer("deny", words),
+    close: () => setSays(false),
+  };
+  const choices = approvalChoices(card).map(([words, decision, title], at) => {
+    const className = at === 0 && (quarantined || risk === "") ? "primary" : "secondary";
+    return button(words, className, () => (decision === "say" ? setSays(true) : answer(decision)), { ...armedIf(armed), title });
+  });
+  return part(
+    Frame,
+    { id, role: "alertdialog", name: `${t("approval")}: ${question}`, take: takeYesNo(yes, no) },
+    heading("warning", question),
+    h("pre", "block", { tabindex: 0 }, command),
+    risk !== "" && h("div", "risk", {}, icon("warning"), h("span", "grow", {}, risk)),
+    notes.map((note) => note !== "" && h("div", "faint note", {}, note)),
+    h("div", "buttons", {}, ...choices),
+    says && part(Reason, reasonBox),
+    h("div", "faint keys", {}, t("keys")),
   );
 }
 
@@ -261,7 +228,7 @@ function approvalChoices({ forSession, always, change, quarantined }: Card): [wo
 }
 
 /** Edits of a file that the agent waits for, with their lines and the decisions. */
-function DecisionCard({ value: card, armed, post }: Shown<EditCard>): JSX.Element {
+function DecisionCard({ value: card, armed, post }: Shown<EditCard>): VNode {
   const { id, question, note, lines, more, added, removed, rev } = card;
   const [says, setSays] = useState(false);
   const act = (action: Extract<FromPage, { type: "edit" }>["action"], words = ""): void => {
@@ -270,45 +237,33 @@ function DecisionCard({ value: card, armed, post }: Shown<EditCard>): JSX.Elemen
       post({ type: "edit", action, uri: id, turn: "", rev, words });
     }
   };
-  const take = takeYesNo(
-    () => act("accept"),
-    () => act("reject"),
-  );
-  const choices: [words: string, needsArming: boolean, run: () => void][] = [
-    [t("accept"), true, () => act("accept")],
-    [t("reject"), true, () => act("reject")],
-    [t("rejectWhy"), false, () => setSays(true)],
-    [t("showEdit"), false, () => act("open")],
-  ];
-  return (
-    <Frame id={id} role="alertdialog" name={decisionName(card)} take={take}>
-      <Heading icon="warning" words={question}>
-        <Counts added={added} removed={removed} />
-      </Heading>
-      {lines.length > 0 && (
-        <pre class="block diff" tabIndex={0}>
-          {lines.map(({ sign, text }) => (
-            <span class={sign === "+" ? "plus" : "minus"}>{`${sign} ${text}\n`}</span>
-          ))}
-        </pre>
-      )}
-      {more > 0 && <div class="faint note">{more === 1 ? t("moreLine") : t("moreLines", more)}</div>}
-      {note !== "" && <div class="faint note">{note}</div>}
-      <div class="buttons">
-        {choices.map(([words, needsArming, run], at) => (
-          <Button class={at === 0 ? "primary" : "secondary"} enabled={armed || !needsArming} run={run}>
-            {words}
-          </Button>
-        ))}
-      </div>
-      {says && <Reason words={t("rejectWords")} send={t("rejectSend")} say={(words) => act("reject", words.trim())} close={() => setSays(false)} />}
-      <div class="faint keys">{t("editKeys")}</div>
-    </Frame>
+  const accept = (): void => act("accept");
+  const reject = (): void => act("reject");
+  const reason = { words: t("rejectWords"), send: t("rejectSend"), say: (words: string) => act("reject", words.trim()), close: () => setSays(false) };
+  const diff = lines.map(({ sign, text }) => h("span", sign === "+" ? "plus" : "minus", {}, `${sign} ${text}\n`));
+  return part(
+    Frame,
+    { id, role: "alertdialog", name: decisionName(card), take: takeYesNo(accept, reject) },
+    heading("warning", question, counts(added, removed)),
+    lines.length > 0 && h("pre", "block diff", { tabindex: 0 }, ...diff),
+    more > 0 && h("div", "faint note", {}, more === 1 ? t("moreLine") : t("moreLines", more)),
+    note !== "" && h("div", "faint note", {}, note),
+    h(
+      "div",
+      "buttons",
+      {},
+      button(t("accept"), "primary", accept, armedIf(armed)),
+      button(t("reject"), "secondary", reject, armedIf(armed)),
+      button(t("rejectWhy"), "secondary", () => setSays(true)),
+      button(t("showEdit"), "secondary", () => act("open")),
+    ),
+    says && part(Reason, reason),
+    h("div", "faint keys", {}, t("editKeys")),
   );
 }
 
 /** A question of the agent: answers to choose from, and a box for other words. */
-function QuestionCard({ value: question, armed, post }: Shown<Question>): JSX.Element {
+function QuestionCard({ value: question, armed, post }: Shown<Question>): VNode {
   const { id, text, options } = question;
   const box = useRef<HTMLTextAreaElement>(null);
   const say = (words: string): void => {
@@ -329,79 +284,43 @@ function QuestionCard({ value: question, armed, post }: Shown<Question>): JSX.El
     }
     return option !== undefined;
   };
-  return (
-    <Frame id={id} role="group" name={questionName(question)} take={take}>
-      <Heading icon="comment-discussion" words={t("question")} />
-      <Markdown text={text} />
-      <Choices options={options} enabled={armed} choose={say} />
-      <textarea
-        class="words"
-        rows={1}
-        maxLength={MAX_TEXT}
-        placeholder={t("answerWords")}
-        aria-label={t("answerWords")}
-        ref={box}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-            event.preventDefault();
-            send();
-          }
-        }}
-      />
-      <div class="buttons">
-        <Button class="primary" run={send}>
-          {t("answer")}
-        </Button>
-        <Button class="secondary" enabled={armed} run={() => say("")}>
-          {t("skip")}
-        </Button>
-      </div>
-      {options.length > 0 && <div class="faint keys">{t("answerKeys", options.length)}</div>}
-    </Frame>
-  );
-}
-
-interface ChoicesProps {
-  readonly options: readonly string[];
-  readonly enabled: boolean;
-  readonly choose: (option: string) => void;
-}
-
-function Choices({ options, enabled, choose }: ChoicesProps): JSX.Element | null {
-  return options.length === 0 ? null : (
-    <div class="choices">
-      {options.map((option, index) => (
-        <Button class="choice" enabled={enabled} run={() => choose(option)}>
-          <span class="faint" aria-hidden="true">
-            {index + 1}
-          </span>
-          <span class="grow">{visible(option)}</span>
-        </Button>
-      ))}
-    </div>
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      send();
+    }
+  };
+  const choices = options.map((option, index) => {
+    const words = [h("span", "faint", { "aria-hidden": "true" }, index + 1), h("span", "grow", {}, visible(option))];
+    return button(words, "choice", () => say(option), armedIf(armed));
+  });
+  const label = t("answerWords");
+  return part(
+    Frame,
+    { id, role: "group", name: questionName(question), take },
+    heading("comment-discussion", t("question")),
+    markdown(text),
+    options.length > 0 && h("div", "choices", {}, ...choices),
+    h("textarea", "words", { rows: 1, maxlength: MAX_TEXT, placeholder: label, "aria-label": label, ref: box, onKeyDown }),
+    h(
+      "div",
+      "buttons",
+      {},
+      button(t("answer"), "primary", send),
+      button(t("skip"), "secondary", () => say(""), armedIf(armed)),
+    ),
+    options.length > 0 && h("div", "faint keys", {}, t("answerKeys", options.length)),
   );
 }
 
 /** All that waits for the user. */
-export function WaitingCards({
-  state,
-  desk,
-}: {
-  readonly state: Pick<ViewState, "cards" | "decisions" | "questions">;
-  readonly desk: Desk;
-}): JSX.Element {
-  return (
-    <>
-      <Stack
-        values={state.cards}
-        draw={ApprovalCard}
-        spoken={({ question, risk, command }) => `${t("approval")}. ${question} ${risk} ${command}`}
-        desk={desk}
-      />
-      <Stack values={state.decisions} draw={DecisionCard} spoken={decisionName} desk={desk} />
-      <Stack values={state.questions} draw={QuestionCard} spoken={questionName} desk={desk} />
-    </>
-  );
+export function waitingCards({ cards, decisions, questions }: Pick<ViewState, "cards" | "decisions" | "questions">, desk: Desk): VNode[] {
+  const approvalName = ({ question, risk, command }: Card): string => `${t("approval")}. ${question} ${risk} ${command}`;
+  return [
+    part(Stack<Card>, { values: cards, draw: ApprovalCard, spoken: approvalName, desk }),
+    part(Stack<EditCard>, { values: decisions, draw: DecisionCard, spoken: decisionName, desk }),
+    part(Stack<Question>, { values: questions, draw: QuestionCard, spoken: questionName, desk }),
+  ];
 }
 
 function decisionName({ question, added, removed }: EditCard): string {

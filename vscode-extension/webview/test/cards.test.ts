@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Card, EditCard, Question } from "../../src/conversation/messages";
 import { ARMED_AFTER_MS } from "../../src/stores/approval";
 import { answerCard, answerOf } from "../answerKeys";
-import { WaitingCards } from "../cards";
+import { waitingCards } from "../cards";
 import { setStrings } from "../strings";
 
 interface Waiting {
@@ -49,7 +49,7 @@ afterEach(() => {
 });
 
 const draw = ({ cards = [], decisions = [], questions = [] }: Waiting): void =>
-  void act(() => render(<WaitingCards state={{ cards, decisions, questions }} desk={{ post, announce, after: () => composer.focus() }} />, page));
+  void act(() => render(waitingCards({ cards, decisions, questions }, { post, announce, after: () => composer.focus() }), page));
 const pass = (ms: number): void => void act(() => void vi.advanceTimersByTime(ms));
 const named = (name: string): HTMLButtonElement | undefined =>
   [...page.querySelectorAll("button")].find(({ textContent }) => textContent.includes(name));

@@ -1,15 +1,17 @@
 import { render } from "preact";
 
 import { type Action, type FromPage, type ToPage, VERSION, type ViewState } from "../src/conversation/messages";
-import { duration } from "../src/text/duration";
+import type { Direction } from "../src/stores/reading";
 import { answerCard, answerOf } from "./answerKeys";
-import { type Desk, WaitingCards } from "./cards";
+import { type Desk, waitingCards } from "./cards";
 import { Composer } from "./composer";
 import { h } from "./dom";
 import { type ItemPort } from "./items";
 import { List } from "./list";
-import { Banners, EditsBar, Start, Strip } from "./surroundings";
+import { part } from "./parts";
+import { bannerRows, editsBar, start, strip } from "./surroundings";
 import { setStrings, t } from "./strings";
+import { changed } from "./turns";
 import "./style.css";
 
 declare function acquireVsCodeApi(): { postMessage(message: unknown): void };
@@ -20,7 +22,7 @@ const post = (message: FromPage): void => editor.postMessage({ v: VERSION, ...me
 const polite = h("div", "unseen", { "aria-live": "polite" });
 const assertive = h("div", "unseen", { "aria-live": "assertive" });
 const banners = h("div", "banners");
-const strip = h("div");
+const stripPlace = h("div");
 const edits = h("div");
 const below = h("div", "below");
 const composer = new Composer(post);
@@ -48,16 +50,11 @@ const itemPort: ItemPort = {
     setTimeout(() => (polite.textContent = t("copied")), 50);
   },
   restore: (id) => post({ type: "restore", id }),
-  resend: (message) => composer.resend(message, list.editedSince(message.id)),
+  resend: (message) => composer.resend(message, list?.editedSince(message.id) === true),
   edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev, words: "" }),
 };
-const list = new List(
-  itemPort,
-  (words) => (polite.textContent = words),
-  below,
-  (direction) => post({ type: "page", direction }),
-);
-document.body.append(banners, strip, list.element, edits, composer.element, polite, assertive);
+const listPlace = h("div", "contents");
+document.body.append(banners, stripPlace, listPlace, edits, composer.element, polite, assertive);
 
 // Links have no address that the page could follow: the extension is asked, and checks it.
 const follow = (event: Event): void => {
@@ -111,16 +108,10 @@ addEventListener("message", ({ data }: MessageEvent<unknown>) => {
     case "setup":
       setStrings(data.strings);
       document.title = t("conversation");
-      list.name();
       composer.setup(data.history);
       break;
-    case "reset":
-      list.reset(data);
-      break;
-    case "patch":
-      if (!list.patch(data)) {
-        post({ type: "gap" });
-      }
+    case "turns":
+      takeTurns(data);
       break;
     case "state":
       draw(data.state);
@@ -131,6 +122,7 @@ addEventListener("message", ({ data }: MessageEvent<unknown>) => {
       break;
     case "reminders":
       document.body.classList.toggle("reminders", data.shown);
+      drawList({ reminders: data.shown });
       break;
     case "sent":
       composer.sent();
@@ -152,7 +144,7 @@ addEventListener("message", ({ data }: MessageEvent<unknown>) => {
       post({ type: "alive" });
       break;
     case "show":
-      list.show(data.id);
+      list?.show(data.id);
       break;
     case "answer":
       answerCard(below, data.answer);
@@ -187,28 +179,51 @@ if (document.hasFocus()) {
   takeFocus();
 }
 
-// Clocks of running commands.
-setInterval(() => {
-  const now = performance.now();
-  for (const clock of document.querySelectorAll<HTMLElement>("[data-since]")) {
-    clock.textContent = duration(Math.floor((now - Number(clock.dataset["since"])) / 1_000) * 1_000);
+let list: List | null = null;
+const takeList = (instance: List | null): void => {
+  list = instance;
+};
+const say = (words: string): void => {
+  polite.textContent = words;
+};
+const ask = (direction: Direction): void => post({ type: "page", direction });
+let shown: Pick<List["props"], "beyond" | "number" | "reminders" | "turns"> = {
+  turns: [],
+  number: 0,
+  beyond: { earlier: "none", later: "none", fault: "" },
+  reminders: false,
+};
+let rev = 0;
+
+/** Takes the changes of the list, if none was missed. */
+function takeTurns(message: Extract<ToPage, { type: "turns" }>): void {
+  if (!message.fresh && message.rev !== rev + 1) {
+    post({ type: "gap" });
+    return;
   }
-}, 1_000);
+  rev = message.rev;
+  drawList({ turns: changed(shown.turns, message), number: message.fresh ? rev : shown.number });
+}
+
+function drawList(news: Partial<typeof shown>): void {
+  shown = { ...shown, ...news };
+  render(part(List, { ...shown, port: itemPort, announce: say, ask, below, ref: takeList }), listPlace);
+}
 
 function draw(state: ViewState): void {
   document.body.dataset["phase"] = state.phase;
   document.body.classList.toggle("read-only", state.readOnly !== "");
-  render(<Banners banners={state.banners} act={act} />, banners);
-  render(<Strip state={state} />, strip);
-  render(<EditsBar edits={state.edits} post={post} />, edits);
-  render(
-    <>
-      <Start state={state} act={act} write={(text) => composer.write(text)} back={() => post({ type: "back" })} />
-      <WaitingCards state={state} desk={desk} />
-    </>,
-    below,
+  const empty = start(
+    state,
+    act,
+    (text) => composer.write(text),
+    () => post({ type: "back" }),
   );
-  list.update(state.beyond);
+  render(bannerRows(state.banners, act), banners);
+  render(strip(state), stripPlace);
+  render(editsBar(state.edits, post), edits);
+  render([empty, waitingCards(state, desk)], below);
+  drawList({ beyond: state.beyond });
   composer.update(state);
 }
 
