@@ -17,11 +17,12 @@ use crate::{
     workspace::{Workspace, uri_of},
 };
 
+mod changed_files;
 mod codes;
-pub mod definitions;
 mod programs;
 mod rule_folder;
 
+pub use changed_files::{Behind, ChangedFiles};
 pub(crate) use codes::needs;
 pub use rule_folder::RuleFolder;
 

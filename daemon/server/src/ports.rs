@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::{approval::definitions::Definitions, workspace::Workspace};
+use crate::workspace::Workspace;
 
 /// Editor of the user. The LSP outbox and the headless run implement it; it knows no session and no
 /// tool.
@@ -173,12 +173,12 @@ pub trait Notices: fmt::Debug + Send + Sync + 'static {
     fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice);
 
     /// Asks the user. The sender is dropped without an answer when the turn ends. A session
-    /// approval is keyed by `access`, and holds while the files behind the command are unchanged.
+    /// approval is keyed by `access`, and does not hold after a change of the file behind it.
     fn ask(
         &self,
         params: ApproveParams,
         access: Access,
-        definitions: Definitions,
+        changed: Option<String>,
     ) -> oneshot::Receiver<ApproveResult>;
 }
 

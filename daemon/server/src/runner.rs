@@ -253,6 +253,7 @@ async fn run(
         Consent::Given { call, approved, words } => (call, approved, words),
         Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
+    context.changed.record(&access);
     if !matches!(access, Access::Read { .. } | Access::Process) {
         begin(context.journal.as_deref(), &context.origin).await?;
     }

@@ -13,7 +13,8 @@ use cairn_protocol::Notice;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    docs::Docs, instructions::Sources, ports::Editor, processes::Processes, workspace::Workspace,
+    approval::ChangedFiles, docs::Docs, instructions::Sources, ports::Editor, processes::Processes,
+    workspace::Workspace,
 };
 
 /// Handle to the services. Clones share them, except for `workspace`.
@@ -24,6 +25,8 @@ pub(crate) struct Services {
     pub(crate) docs: Arc<Docs>,
     /// Authors of the instruction files.
     pub(crate) sources: Arc<Sources>,
+    /// Files that the agent changed since the user allowed a command.
+    pub(crate) changed: Arc<ChangedFiles>,
     /// Processes of all sessions.
     pub(crate) processes: Arc<Processes>,
     pub(crate) tasks: TaskTracker,
@@ -46,6 +49,7 @@ impl Services {
             workspace: None,
             docs: Arc::default(),
             sources: Arc::new(Sources::new(state_dir)),
+            changed: Arc::default(),
             processes: Arc::new(processes),
             tasks,
             shutdown,

@@ -24,7 +24,6 @@ use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
 
 use crate::{
-    approval::definitions::Definitions,
     config::Settings,
     environment::Environment,
     event::Remember,
@@ -219,8 +218,8 @@ impl Sessions {
                 self.tool_progressed(&session, &turn, &call_id, *update, reviews);
             }
             SessionEvent::Subagent { request, reply } => self.start_subagent(*request, reply),
-            SessionEvent::Approve { params, access, definitions, reply } => {
-                self.ask_approval(*params, *access, definitions, reply)
+            SessionEvent::Approve { params, access, changed, reply } => {
+                self.ask_approval(*params, *access, changed, reply)
             }
             SessionEvent::Approved { approval_id, result } => {
                 self.approved(&approval_id, result);
@@ -346,11 +345,11 @@ impl Notices for Mailbox<SessionEvent> {
         &self,
         params: ApproveParams,
         access: Access,
-        definitions: Definitions,
+        changed: Option<String>,
     ) -> oneshot::Receiver<ApproveResult> {
         let (reply, answer) = oneshot::channel();
         let (params, access) = (Box::new(params), Box::new(access));
-        self.send(SessionEvent::Approve { params, access, definitions, reply });
+        self.send(SessionEvent::Approve { params, access, changed, reply });
         answer
     }
 }

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::approval::Approved;
 use crate::{
+    approval::ChangedFiles,
     docs::Docs,
     exec::{
         CommandLimits,
@@ -167,6 +168,8 @@ pub struct ToolContext {
     pub commands: Arc<CommandRules>,
     /// Stored "always" rules. `None`: none can be stored.
     pub allowed: Option<Allowed>,
+    /// Files that the agent changed since the user allowed a command.
+    pub changed: Arc<ChangedFiles>,
     /// Sandbox of commands.
     pub sandbox_config: SandboxConfig,
     /// Time limits of a command.

@@ -90,7 +90,7 @@ async fn an_allowed_command_asks_again_after_its_definition_changed() {
     let table = [
         ("make check", "Makefile", "check:\n\t@echo evil\n"),
         ("make check", "GNUmakefile", "check:\n\t@echo evil\n"),
-        ("./run.sh", "./run.sh", "#!/bin/sh\necho evil\n"),
+        ("./run.sh", "run.sh", "#!/bin/sh\necho evil\n"),
         ("bash build.sh", "build.sh", "echo evil\n"),
         ("npm test", "package.json", "{\"scripts\": {\"test\": \"echo evil\"}}\n"),
     ];
@@ -101,22 +101,19 @@ async fn an_allowed_command_asks_again_after_its_definition_changed() {
         let asked = test.editor.asked().len() - before;
         assert!(asked <= 1, "{script}: always is kept");
         test.editor.forget();
-        fs::write(test.path(file), text).unwrap();
+        let write = call("w", "write_file", json!({"path": file, "content": text}));
         let before = test.editor.asked().len();
-        test.play([bash("c3", script), bash("c4", script), say("Done.")]).await;
-        let asked = test.editor.asked().split_off(before);
+        test.play([write, bash("c3", script), bash("c4", script), say("Done.")]).await;
+        let mut asked = test.editor.asked().split_off(before);
+        asked.retain(|question| question.command == script);
         assert_eq!(asked.len(), 1, "{script}");
         let expected = format!("`{file}` changed since you always allowed `{script}`.");
         assert!(asked[0].reason().starts_with(&expected), "{}", asked[0].reason());
     }
-    // The agent's edit in the editor counts before it is saved, and other members do not.
+    // The agent's edit in the editor counts before it is saved, and a change by the user does not.
     test.editor.will_always_answer(answer(ApprovalDecision::Deny, None));
     let before = test.editor.asked().len();
-    fs::write(
-        test.path("package.json"),
-        "{\"version\": \"2\", \"scripts\": {\"test\": \"echo evil\"}}\n",
-    )
-    .unwrap();
+    fs::write(test.path("package.json"), "{\"scripts\": {\"test\": \"echo fine\"}}\n").unwrap();
     test.play([
         bash("c5", "npm test"),
         edit("c6", "build.sh", "evil", "worse"),
@@ -137,7 +134,7 @@ struct Changed {
     files: &'static [(&'static str, &'static str)],
     /// File that is written, with its new text.
     change: (&'static str, &'static str),
-    /// File that the question names; `None`: there is no question.
+    /// File that the question names after a change by the agent; `None`: there is no question.
     named: Option<&'static str>,
 }
 
@@ -171,7 +168,7 @@ const CHANGES: &[Changed] = &[
         "npm test",
         &[("package.json", NPM)],
         ("package.json", "{\"version\": \"2.0.0\", \"scripts\": {\"test\": \"echo fine\"}}\n"),
-        None,
+        Some("package.json"),
     ),
     row(
         "npm test",
@@ -235,7 +232,7 @@ const CHANGES: &[Changed] = &[
         "bash build.sh",
         &[("build.sh", ". ./lib.sh\n"), ("lib.sh", "echo fine\n")],
         ("lib.sh", "echo evil\n"),
-        Some("./lib.sh"),
+        Some("lib.sh"),
     ),
     row(
         "make check",
@@ -245,7 +242,8 @@ const CHANGES: &[Changed] = &[
     ),
 ];
 
-/// Allows each command in one way, has its file changed by the agent or by the user, and runs it again.
+/// Allows each command in one way, has its file changed by the agent or by the user, and runs it again: only
+/// the agent's change ends the answer.
 async fn asked_again_after_a_change(decision: ApprovalDecision) {
     let folder = tempfile::tempdir().unwrap();
     for (at, row) in CHANGES.iter().enumerate() {
@@ -289,9 +287,10 @@ async fn asked_again_after_a_change(decision: ApprovalDecision) {
             }
             test.editor.run_in(&first.session_id, "Again").await;
             let asked = asked(before);
-            assert_eq!(asked.len(), usize::from(named.is_some()), "{script} after {file}");
+            let named = named.filter(|_| by == "agent").map(|named| format!("{place}/{named}"));
+            assert_eq!(asked.len(), usize::from(named.is_some()), "{script} after {file} by {by}");
             if let (Some(question), Some(named)) = (asked.first(), named) {
-                assert_eq!(question.changed.as_deref(), Some(*named), "{script}");
+                assert_eq!(question.changed.as_ref(), Some(&named), "{script}");
                 let expected = format!("`{named}` changed since you ");
                 assert!(question.reason().starts_with(&expected), "{}", question.reason());
             }
@@ -302,11 +301,11 @@ async fn asked_again_after_a_change(decision: ApprovalDecision) {
 }
 
 #[tokio::test]
-async fn a_rule_asks_again_when_a_file_behind_its_command_changed() {
+async fn a_rule_asks_again_when_the_agent_changed_a_file_behind_its_command() {
     asked_again_after_a_change(ApprovalDecision::AllowAlways).await;
 }
 
 #[tokio::test]
-async fn a_session_approval_asks_again_when_a_file_behind_its_command_changed() {
+async fn a_session_approval_asks_again_when_the_agent_changed_a_file_behind_its_command() {
     asked_again_after_a_change(ApprovalDecision::AllowSession).await;
 }

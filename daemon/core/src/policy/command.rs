@@ -8,16 +8,14 @@
 
 use std::{iter::Peekable, str::Chars};
 
-mod definitions;
-mod followed;
+mod build_files;
 mod forbidden;
 mod loose;
 mod read_only;
 mod risk;
 mod rules;
 
-pub use definitions::{Definition, definitions, definitions_in};
-pub use followed::followed;
+pub use build_files::may_define;
 pub use forbidden::Denial;
 pub(super) use loose::loose_commands;
 pub use read_only::{ReadKind, is_read_only, paths_read};

@@ -68,8 +68,6 @@ codes! {
         TextDecides = "The text decides what the process does next.";
         /// `file` is behind a command that the user always allows by `rule`.
         RuleFileChanged { file: String, rule: String } = "`{file}` changed since you always allowed `{rule}`.";
-        /// The files behind an "always" of an earlier version are unknown.
-        RuleFilesUnknown { rule: String } = "The files behind `{rule}` were not recorded when you allowed it.";
         /// `file` is behind a command that the user allowed for the session.
         SessionFileChanged { file: String } = "`{file}` changed since you allowed this for the session.";
         /// A command left control files, which are in `folder` now.

@@ -18,10 +18,7 @@ use tokio::task::spawn_blocking;
 
 use super::{progress::CallProgress, risks};
 use crate::{
-    approval::{
-        self, Approved, Gate, Question, RuleFolder,
-        definitions::{self, Definitions},
-    },
+    approval::{self, Approved, Behind, Gate, Question, RuleFolder},
     hooks,
     tools::{Access, Call, ToolContext, ToolFailure},
 };
@@ -53,7 +50,13 @@ pub(super) async fn consent(
 ) -> Result<Consent, ToolFailure> {
     let access = &call.access();
     let rule_folder = &RuleFolder::of(access, &context.workspace);
-    let Rules { rules, keeps, changed } = rules_of(progress, access, rule_folder, context).await;
+    let behind = match access {
+        Access::Command { command, .. } => context.changed.behind(command),
+        _ => Behind::default(),
+    };
+    let changed = behind.first().map(|file| context.workspace.display(file));
+    let Rules { rules, keeps, ended } =
+        rules_of(progress, access, rule_folder, context, changed.as_deref()).await;
     let gate = approval::gate(access, mode, &rules, rule_folder, &context.workspace);
     // No hook runs for a call that the policy forbids.
     if let Gate::Closed(reason) = gate {
@@ -87,12 +90,13 @@ pub(super) async fn consent(
     if !keeps {
         question.rules.clear();
     }
-    let changed = changed.map(|Changed { file, reason }| {
-        question.reasons.insert(0, reason);
-        file
-    });
-    let asked = Asked { question, rules, rule_folder, changed };
-    ask(progress, call, access, asked, context).await
+    question.reasons.splice(0..0, ended.clone());
+    let asked = Asked { question, rules, rule_folder, changed, ended: ended.is_some() };
+    let consent = ask(progress, call, access, asked, context).await?;
+    if matches!(consent, Consent::Given { .. }) {
+        context.changed.allow(&behind);
+    }
+    Ok(consent)
 }
 
 /// Question about a call, with its rules.
@@ -100,8 +104,10 @@ struct Asked<'a> {
     question: Question,
     rules: Arc<CommandRules>,
     rule_folder: &'a RuleFolder,
-    /// File whose change ended an earlier answer.
+    /// File behind the command that the agent changed.
     changed: Option<String>,
+    /// The change ended a rule.
+    ended: bool,
 }
 
 /// Asks the user and keeps the rules of an "always".
@@ -112,15 +118,11 @@ async fn ask(
     asked: Asked<'_>,
     context: &ToolContext,
 ) -> Result<Consent, ToolFailure> {
-    let Asked { question, rules, rule_folder, changed } = asked;
-    // Hashed before the question is shown: the answer does not cover later changes.
-    let offered = with_definitions(&question.rules, rule_folder, context).await;
+    let Asked { question, rules, rule_folder, changed, ended } = asked;
     let pattern = match question.rules.as_slice() {
         [rule] => Rule::repeated(rule.words()),
         _ => None,
     };
-    let offered_pattern = with_definitions(pattern.as_slice(), rule_folder, context).await;
-    let definitions = behind(access, rule_folder, context).await;
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
     let looked = spawn_blocking(look).await;
@@ -129,9 +131,10 @@ async fn ask(
     let risks = risks::of(access, context, !rules.unboxed);
     let risks = risks.iter().map(CommandRisk::message).collect();
     let params = params(progress, &question, rule_folder);
-    let pattern = pattern.map(|rule| rule.to_string());
-    let params = ApproveParams { preview, changed, risks, pattern, ..params };
-    let answer = progress.ask(context, params, access.clone(), definitions).await;
+    let pattern_text = pattern.as_ref().map(Rule::to_string);
+    let ended = changed.clone().filter(|_| ended);
+    let params = ApproveParams { preview, changed: ended, risks, pattern: pattern_text, ..params };
+    let answer = progress.ask(context, params, access.clone(), changed).await;
     let Some(answer) = answer else {
         let refused = format!("The turn ended before the user answered; {}.", no_effect(access));
         return Ok(Consent::Refused(refused.into()));
@@ -139,9 +142,11 @@ async fn ask(
     let words = answer.feedback;
     match answer.decision {
         ApprovalDecision::AllowOnce | ApprovalDecision::AllowSession => {}
-        ApprovalDecision::AllowAlways => keep(progress, rule_folder, context, offered).await,
+        ApprovalDecision::AllowAlways => {
+            keep(progress, rule_folder, context, &question.rules).await
+        }
         ApprovalDecision::AllowPattern => {
-            keep(progress, rule_folder, context, offered_pattern).await
+            keep(progress, rule_folder, context, pattern.as_slice()).await;
         }
         ApprovalDecision::Deny => {
             return Ok(Consent::Refused(declined(access, context.is_answered, words.as_deref())));
@@ -156,17 +161,23 @@ async fn rules_of(
     access: &Access,
     rule_folder: &RuleFolder,
     context: &ToolContext,
+    changed: Option<&str>,
 ) -> Rules {
     match access {
         Access::Command { command, .. } => {
             let mut found = rules_for(progress, rule_folder, command, context).await;
+            if let (Some(file), [rule, ..]) = (changed, found.rules.always.as_slice()) {
+                let (file, rule) = (file.to_owned(), rule.to_string());
+                found.ended = Some(ApprovalReason::RuleFileChanged { file, rule });
+                found.rules = Arc::clone(&context.commands);
+            }
             if context.sandbox_config.backend().await.is_err() {
                 found.rules = Arc::new(found.rules.asking());
             }
             found
         }
         Access::Input { .. } if context.sandbox_config.backend().await.is_err() => {
-            Rules { rules: Arc::new(context.commands.asking()), keeps: false, changed: None }
+            Rules { rules: Arc::new(context.commands.asking()), keeps: false, ended: None }
         }
         _ => Rules::of_settings(context),
     }
@@ -177,20 +188,14 @@ struct Rules {
     rules: Arc<CommandRules>,
     /// "Always" can be stored.
     keeps: bool,
-    /// Reason why a stored rule no longer applies.
-    changed: Option<Changed>,
-}
-
-/// A file behind a rule differs from what the user allowed.
-struct Changed {
-    file: String,
-    reason: ApprovalReason,
+    /// Reason why a stored rule does not apply.
+    ended: Option<ApprovalReason>,
 }
 
 impl Rules {
     /// The user's settings alone.
     fn of_settings(context: &ToolContext) -> Self {
-        Self { rules: Arc::clone(&context.commands), keeps: false, changed: None }
+        Self { rules: Arc::clone(&context.commands), keeps: false, ended: None }
     }
 }
 
@@ -204,43 +209,20 @@ async fn rules_for(
     let (Some(folder), Some(allowed)) = (rule_folder.folder(), context.allowed.clone()) else {
         return Rules::of_settings(context);
     };
-    let (folder, looking) = (folder.to_owned(), context.clone());
+    let folder = folder.to_owned();
     let commands = command::parse(script).unwrap_or_default();
     let read = spawn_blocking(move || {
-        let (mut always, mut changed): (Vec<Rule>, Option<Changed>) = (Vec::new(), None);
-        for kept in allowed.read()?.into_iter().filter(|kept| kept.folder == folder) {
-            let rule = kept.rule;
-            if !commands.iter().any(|words| rule.covers(words)) {
-                continue;
-            }
-            let now = definitions::look(&rule, &folder, &looking.workspace, &looking.docs);
-            let reason = match &kept.definitions {
-                Some(then) => definitions::changed(then, &now).map(|file| Changed {
-                    reason: ApprovalReason::RuleFileChanged {
-                        file: file.clone(),
-                        rule: rule.to_string(),
-                    },
-                    file,
-                }),
-                None => now.keys().next().map(|file| Changed {
-                    reason: ApprovalReason::RuleFilesUnknown { rule: rule.to_string() },
-                    file: file.clone(),
-                }),
-            };
-            match reason {
-                None => always.push(rule),
-                Some(reason) => changed = changed.or(Some(reason)),
-            }
-        }
-        anyhow::Ok((always, changed))
+        let kept = allowed.read()?.into_iter().filter(|kept| kept.folder == folder);
+        let covers = |rule: &Rule| commands.iter().any(|words| rule.covers(words));
+        anyhow::Ok(kept.map(|kept| kept.rule).filter(covers).collect::<Vec<_>>())
     });
     match read.await {
-        Ok(Ok((always, changed))) => {
+        Ok(Ok(always)) => {
             let rules = match always.is_empty() {
                 true => Arc::clone(&context.commands),
                 false => Arc::new(CommandRules { always, ..(*context.commands).clone() }),
             };
-            Rules { rules, keeps: true, changed }
+            Rules { rules, keeps: true, ended: None }
         }
         Ok(Err(error)) => {
             warn(
@@ -254,49 +236,17 @@ async fn rules_for(
     }
 }
 
-/// Rules with the current hashes of the files behind them.
-async fn with_definitions(
-    rules: &[Rule],
-    rule_folder: &RuleFolder,
-    context: &ToolContext,
-) -> Vec<(Rule, Definitions)> {
-    let Some(folder) = rule_folder.folder().filter(|_| !rules.is_empty()) else {
-        return Vec::new();
-    };
-    let (rules, folder, context) = (rules.to_vec(), folder.to_owned(), context.clone());
-    let look = move || {
-        let look = |rule: Rule| {
-            let now = definitions::look(&rule, &folder, &context.workspace, &context.docs);
-            (rule, now)
-        };
-        rules.into_iter().map(look).collect()
-    };
-    spawn_blocking(look).await.unwrap_or_default()
-}
-
-/// Current hashes of the files behind a command. An approval for the session holds while they stay
-/// the same.
-async fn behind(access: &Access, rule_folder: &RuleFolder, context: &ToolContext) -> Definitions {
-    let (Access::Command { command, .. }, Some(folder)) = (access, rule_folder.folder()) else {
-        return Definitions::new();
-    };
-    let (script, folder, context) = (command.clone(), folder.to_owned(), context.clone());
-    let look =
-        move || definitions::look_behind(&script, &folder, &context.workspace, &context.docs);
-    spawn_blocking(look).await.unwrap_or_default()
-}
-
 /// Stores the rules of "always". On failure the command still runs; the user reads that it will ask again.
 async fn keep(
     progress: &CallProgress,
     rule_folder: &RuleFolder,
     context: &ToolContext,
-    rules: Vec<(Rule, Definitions)>,
+    rules: &[Rule],
 ) {
     let (Some(folder), Some(allowed)) = (rule_folder.folder(), context.allowed.clone()) else {
         return;
     };
-    let folder = folder.to_owned();
+    let (folder, rules) = (folder.to_owned(), rules.to_vec());
     let kept = spawn_blocking(move || allowed.add(&folder, &rules)).await;
     let fault = match kept {
         Ok(Ok(())) => return,

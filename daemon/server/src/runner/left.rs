@@ -14,7 +14,6 @@ use tokio::task::spawn_blocking;
 
 use super::progress::CallProgress;
 use crate::{
-    approval::definitions::Definitions,
     exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_text},
     ports::ToolUpdate,
     processes::GoesOn,
@@ -40,7 +39,7 @@ pub(super) async fn ask(
         call: progress.call.clone().into(),
     };
     let (params, access) = question(context, left, asker).await?;
-    let answer = progress.ask(context, params, access, Definitions::new()).await;
+    let answer = progress.ask(context, params, access, None).await;
     progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     apply(progress, context, left, answer).await
 }
@@ -73,7 +72,7 @@ async fn ask_about(
         call: String::new(),
     };
     let (params, access) = question(context, left, asker).await?;
-    let answer = progress.notices.ask(params, access, Definitions::new()).await.ok();
+    let answer = progress.notices.ask(params, access, None).await.ok();
     apply(progress, context, left, answer).await
 }
 

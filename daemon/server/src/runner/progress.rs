@@ -9,7 +9,6 @@ use cairn_protocol::{
 };
 
 use crate::{
-    approval::definitions::Definitions,
     clock,
     exec::live::LiveOutput,
     ports::{Notices, ToolUpdate},
@@ -60,14 +59,14 @@ impl CallProgress {
         context: &ToolContext,
         params: ApproveParams,
         access: Access,
-        definitions: Definitions,
+        changed: Option<String>,
     ) -> Option<ApproveResult> {
         self.update(ToolUpdate {
             state: Some(ToolState::AwaitingApproval),
             detail: Some(params.subject()),
             ..ToolUpdate::default()
         });
-        let answer = self.notices.ask(params, access, definitions);
+        let answer = self.notices.ask(params, access, changed);
         let answer = tokio::select! {
             () = context.cancel.cancelled() => None,
             answer = answer => answer.ok(),

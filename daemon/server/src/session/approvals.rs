@@ -13,12 +13,7 @@ use cairn_protocol::{
 use tokio::sync::oneshot;
 
 use super::{Sessions, entry::SessionEntry, event::SessionEvent, open_questions::OpenQuestion};
-use crate::{
-    approval::definitions::{self, Definitions},
-    clock,
-    ports::ToolUpdate,
-    secrets,
-};
+use crate::{clock, ports::ToolUpdate, secrets};
 
 impl Sessions {
     /// Returns the questions without an answer, oldest first.
@@ -34,7 +29,7 @@ impl Sessions {
         &mut self,
         mut params: ApproveParams,
         access: Access,
-        definitions: Definitions,
+        changed: Option<String>,
         reply: oneshot::Sender<ApproveResult>,
     ) {
         // If the turn has ended since, `reply` is dropped: the caller sees the question withdrawn.
@@ -51,8 +46,8 @@ impl Sessions {
         params.subagent = self.subagents.title_of(&session_id);
         let root = self.entries.get(self.root_of(&session_id));
         let key = (approvals_key(access.clone()), params.title.english());
-        if let Some(allowed) = root.and_then(|root| root.allowed.get(&key)) {
-            let Some(file) = definitions::changed(allowed, &definitions) else {
+        if root.is_some_and(|root| root.allowed.contains(&key)) {
+            let Some(file) = changed else {
                 let decision = ApprovalDecision::AllowSession;
                 let result = ApproveResult { decision, feedback: None };
                 self.decided(&params, &result, DecidedBy::Session);
@@ -65,7 +60,7 @@ impl Sessions {
         let asked = self.services.editor.approve(params.clone());
         let mailbox = self.mailbox.clone();
         let approval_id = params.approval_id.clone();
-        self.questions.insert(OpenQuestion { params, access, definitions, reply });
+        self.questions.insert(OpenQuestion { params, access, reply });
         self.services.spawn(async move {
             let result = asked.await;
             mailbox.send(SessionEvent::Approved { approval_id, result });
@@ -88,7 +83,7 @@ impl Sessions {
             && let Some(session) = self.entries.get_mut(&root)
         {
             let key = (approvals_key(question.access), question.params.title.english());
-            session.allowed.insert(key, question.definitions);
+            session.allowed.insert(key);
         }
         let by = if self.config.is_answered() { DecidedBy::Answer } else { DecidedBy::Nobody };
         self.decided(&question.params, &result, by);

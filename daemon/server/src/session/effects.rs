@@ -217,6 +217,7 @@ impl Sessions {
             sources: Arc::clone(&self.services.sources),
             commands: Arc::clone(&self.config.settings.commands),
             allowed: self.allowed(),
+            changed: Arc::clone(&self.services.changed),
             sandbox_config: self.sandbox_config(),
             command_limits: self.config.settings.command_limits,
             processes: Arc::clone(&self.services.processes),

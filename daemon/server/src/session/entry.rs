@@ -24,7 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{configuration::ToolBox, encoding::EncodedConversation, stored, work::PlanWork};
 use crate::{
-    approval::definitions::Definitions,
     event::RequestError,
     ports::EditPolicy,
     store::{
@@ -48,8 +47,8 @@ pub(super) struct SessionEntry {
     pub(super) trusted: bool,
     /// Approvals for this session. A command is keyed byte for byte, with its folder, and by the
     /// title of its question, which names its sandbox. A question about a file never matches
-    /// a command. The value holds the hashes of the files behind the command.
-    pub(super) allowed: HashMap<(Access, String), Definitions>,
+    /// a command.
+    pub(super) allowed: HashSet<(Access, String)>,
     pub(super) last_turn: Option<TurnNotification>,
     /// First text of the newest turn.
     pub(super) task: Option<String>,
@@ -123,7 +122,7 @@ impl SessionEntry {
             instructed: HashSet::new(),
             mode,
             trusted: true,
-            allowed: HashMap::new(),
+            allowed: HashSet::new(),
             last_turn: None,
             task: None,
             title: None,

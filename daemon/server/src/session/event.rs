@@ -17,7 +17,6 @@ use tokio::sync::oneshot;
 
 use super::entry::FoundAtStart;
 use crate::{
-    approval::definitions::Definitions,
     event::{RequestError, Responder},
     exec::sandbox::{QuarantineReport, SandboxBackend},
     ports::{SubagentRequest, ToolUpdate},
@@ -52,8 +51,9 @@ pub(crate) enum SessionEvent {
         params: Box<ApproveParams>,
         /// Key of an approval for the session.
         access: Box<Access>,
-        /// Hashes of the files behind a command. A session approval holds while they are unchanged.
-        definitions: Definitions,
+        /// File behind a command that the agent changed since the user allowed it: a session approval does
+        /// not hold.
+        changed: Option<String>,
         reply: oneshot::Sender<ApproveResult>,
     },
     Approved {

@@ -9,8 +9,6 @@ use cairn_core::{
 use cairn_protocol::{ApproveParams, ApproveResult};
 use tokio::sync::oneshot;
 
-use crate::approval::definitions::Definitions;
-
 /// Questions without an answer, by the id of their approval.
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions(HashMap<String, OpenQuestion>);
@@ -19,8 +17,6 @@ pub(super) struct OpenQuestions(HashMap<String, OpenQuestion>);
 pub(super) struct OpenQuestion {
     pub(super) params: ApproveParams,
     pub(super) access: Access,
-    /// Files behind a command when the question was asked.
-    pub(super) definitions: Definitions,
     pub(super) reply: oneshot::Sender<ApproveResult>,
 }
 

@@ -2,8 +2,7 @@
 //! one readable file that all daemons of the user share.
 //!
 //! ```text
-//! <state>/allowed-commands.json  {"version": 2, "rules": [{"folder": "/home/me/shop", "command": "npm test",
-//!                                "definitions": {"package.json": ["…hash…"]}}]}
+//! <state>/allowed-commands.json  {"version": 2, "rules": [{"folder": "/home/me/shop", "command": "npm test"}]}
 //!         allowed-commands.lock  held while it is changed
 //! ```
 //!
@@ -20,11 +19,10 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use cairn_core::policy::command::Rule;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use tempfile::NamedTempFile;
 
 use super::files::{create_folder, private, sync_folder};
-use crate::approval::definitions::Definitions;
 
 const FILE: &str = "allowed-commands.json";
 const LOCK: &str = "allowed-commands.lock";
@@ -47,8 +45,6 @@ pub struct AllowedRule {
     /// Without symbolic links.
     pub folder: PathBuf,
     pub rule: Rule,
-    /// Hashes of the files behind it when it was allowed. `None`: not recorded.
-    pub definitions: Option<Definitions>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -63,8 +59,9 @@ struct Contents {
 struct Entry {
     folder: PathBuf,
     command: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    definitions: Option<Definitions>,
+    /// Hashes of files behind the command, which earlier versions stored.
+    #[serde(rename = "definitions", default, skip_serializing)]
+    _definitions: IgnoredAny,
 }
 
 /// Reason for which the file gives no rules.
@@ -96,21 +93,16 @@ impl Allowed {
         }
     }
 
-    /// Adds rules with the hashes of the files behind them. An existing rule is replaced.
-    pub fn add(&self, folder: &Path, rules: &[(Rule, Definitions)]) -> anyhow::Result<()> {
+    /// Adds rules. A rule that exists stays.
+    pub fn add(&self, folder: &Path, rules: &[Rule]) -> anyhow::Result<()> {
         create_folder(&self.state)
             .with_context(|| format!("{} cannot be made", self.state.display()))?;
         let _lock = self.lock()?;
         let mut kept = self.load_or_set_aside()?;
-        for (rule, definitions) in rules {
-            let definitions = Some(definitions.clone());
-            let same = |kept: &&mut AllowedRule| kept.folder == folder && kept.rule == *rule;
-            match kept.iter_mut().find(same) {
-                Some(kept) => kept.definitions = definitions,
-                None => {
-                    let (folder, rule) = (folder.to_owned(), rule.clone());
-                    kept.push(AllowedRule { folder, rule, definitions });
-                }
+        for rule in rules {
+            let added = AllowedRule { folder: folder.to_owned(), rule: rule.clone() };
+            if !kept.contains(&added) {
+                kept.push(added);
             }
         }
         ensure!(kept.len() <= MAX_RULES, "there are {MAX_RULES} rules already; revoke some");
@@ -175,8 +167,8 @@ impl Allowed {
             )));
         }
         let contents: Contents = serde_json::from_value(value).map_err(damaged)?;
-        let rule = |Entry { folder, command, definitions }: Entry| match Rule::parse(&command) {
-            Some(rule) if folder.is_absolute() => Ok(AllowedRule { folder, rule, definitions }),
+        let rule = |Entry { folder, command, .. }: Entry| match Rule::parse(&command) {
+            Some(rule) if folder.is_absolute() => Ok(AllowedRule { folder, rule }),
             Some(_) | None => Err(Unread::Damaged(format!(
                 "`{}` in `{}` is no rule",
                 command.escape_debug(),
@@ -187,10 +179,10 @@ impl Allowed {
     }
 
     fn save(&self, kept: &[AllowedRule]) -> anyhow::Result<()> {
-        let entry = |AllowedRule { folder, rule, definitions }: &AllowedRule| Entry {
+        let entry = |AllowedRule { folder, rule }: &AllowedRule| Entry {
             folder: folder.clone(),
             command: rule.to_string(),
-            definitions: definitions.clone(),
+            _definitions: IgnoredAny,
         };
         let contents = Contents { version: VERSION, rules: kept.iter().map(entry).collect() };
         // Made 0600.
@@ -249,10 +241,6 @@ mod tests {
         Rule::parse(text).unwrap()
     }
 
-    fn plain<const N: usize>(rules: [Rule; N]) -> [(Rule, Definitions); N] {
-        rules.map(|rule| (rule, Definitions::new()))
-    }
-
     fn shown(kept: &[AllowedRule]) -> Vec<String> {
         kept.iter().map(|kept| format!("{}: {}", kept.folder.display(), kept.rule)).collect()
     }
@@ -265,9 +253,9 @@ mod tests {
         assert_eq!(allowed.read().unwrap(), []);
         assert!(!allowed.revoke(Path::new("/a"), &rule("x")).unwrap());
         assert!(!state.exists(), "nothing is made to say that there is nothing");
-        allowed.add(Path::new("/a"), &plain([rule("npm test"), rule("x 'b c'")])).unwrap();
-        allowed.add(Path::new("/b"), &plain([rule("npm test")])).unwrap();
-        allowed.add(Path::new("/a"), &plain([rule("npm test")])).unwrap();
+        allowed.add(Path::new("/a"), &[rule("npm test"), rule("x 'b c'")]).unwrap();
+        allowed.add(Path::new("/b"), &[rule("npm test")]).unwrap();
+        allowed.add(Path::new("/a"), &[rule("npm test")]).unwrap();
         // Another daemon.
         let other = Allowed::new(&state);
         let kept = other.read().unwrap();
@@ -318,13 +306,13 @@ mod tests {
         let newer = r#"{"version": 3, "wider": true}"#;
         fs::write(&file, newer).unwrap();
         assert!(allowed.read().is_err());
-        assert!(allowed.add(Path::new("/a"), &plain([rule("x")])).is_err());
+        assert!(allowed.add(Path::new("/a"), &[rule("x")]).is_err());
         assert_eq!(fs::read_to_string(&file).unwrap(), newer);
         fs::remove_file(&file).unwrap();
         fs::write(state.path().join("elsewhere"), "{}").unwrap();
         std::os::unix::fs::symlink("elsewhere", &file).unwrap();
         assert!(allowed.read().is_err());
-        assert!(allowed.add(Path::new("/a"), &plain([rule("x")])).is_err());
+        assert!(allowed.add(Path::new("/a"), &[rule("x")]).is_err());
         assert_eq!(fs::read_to_string(state.path().join("elsewhere")).unwrap(), "{}");
     }
 
@@ -337,7 +325,7 @@ mod tests {
                 scope.spawn(move || {
                     for number in 0..10 {
                         allowed
-                            .add(Path::new("/a"), &plain([rule(&format!("x {writer} {number}"))]))
+                            .add(Path::new("/a"), &[rule(&format!("x {writer} {number}"))])
                             .unwrap();
                     }
                 });

@@ -75,6 +75,7 @@ impl Fixture {
             sources: Arc::default(),
             commands: Arc::default(),
             allowed: None,
+            changed: Arc::default(),
             sandbox_config: SandboxConfig {
                 sandbox: Arc::new(Sandbox::new(None, AllowedBackends::None, Vec::new())),
                 watch: Arc::new(Watch::new(None)),

@@ -130,10 +130,6 @@ fn a_comment_that_ends_with_a_backslash_hides_no_command() {
     for script in ["# note\\\ngit push", "# note \\\r\ngit push", "true # note\\\ngit pu\\\nsh"] {
         assert!(matches!(denial(script, &rules), Denial::Denied(_)), "{script:?}");
     }
-    for script in ["# note \\\nmake check", "ma\\\nke check", "\\make check"] {
-        let files = definitions_in(script);
-        assert!(files.iter().any(|it| it.file == "Makefile"), "{script:?}: {files:?}");
-    }
 }
 
 #[test]
