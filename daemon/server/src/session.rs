@@ -59,7 +59,6 @@ mod sent_attachments;
 mod session_list;
 mod standard_client;
 mod status;
-mod stored;
 mod subagent;
 mod subagents;
 mod transcript;

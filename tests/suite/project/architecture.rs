@@ -153,19 +153,6 @@ fn what_leaves_the_daemon_passes_a_gate_that_removes_keys() {
 }
 
 #[test]
-fn the_store_names_no_type_of_the_protocol() {
-    let mut files = 0;
-    each_source(&root().join("daemon/server/src"), &mut |path, text| {
-        let relative = path.strip_prefix(root().join("daemon/server/src")).unwrap();
-        if relative.starts_with("store") || relative == Path::new("store.rs") {
-            files += 1;
-            assert!(!text.contains("cairn_protocol"), "{} names it", relative.display());
-        }
-    });
-    assert!(files > 10, "looked in the wrong place");
-}
-
-#[test]
 fn every_module_has_a_header() {
     each_source(&root().join("daemon"), &mut |path, text| {
         if path.ends_with("tests.rs") {

@@ -37,10 +37,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("processes", &["clock", "exec"]),
     ("instructions", &["docs", "small_file", "store", "workspace"]),
     ("orientation", &["exec", "small_file", "workspace"]),
-    (
-        "services",
-        &["approval", "docs", "instructions", "ports", "processes", "workspace"],
-    ),
+    ("services", &["approval", "docs", "instructions", "ports", "processes", "workspace"]),
     (
         "tools",
         &[

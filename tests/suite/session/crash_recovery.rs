@@ -332,7 +332,7 @@ impl Known {
                     (known.ended, known.heard) = (false, false);
                 }
                 Line::Ended(_) => known.ended = true,
-                Line::Tool(tool) => drop(known.shown.insert(tool.call_id)),
+                Line::Tool(tool) => drop(known.shown.insert(tool.call_id.into())),
                 other => other.records().iter().for_each(|record| known.add(record)),
             }
         }

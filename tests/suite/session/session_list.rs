@@ -8,10 +8,7 @@ use std::{
 
 use cairn::store::{
     journal::{self, Journal},
-    sessions::{
-        self, Digest, EndedLine, Header, Line, StoredEnd, StoredMode, StoredUsage, TurnLine,
-        VERSION,
-    },
+    sessions::{self, Digest, EndedLine, Header, Line, TurnLine, VERSION},
 };
 use cairn_core::prompt::Surroundings;
 use cairn_protocol::{
@@ -19,8 +16,8 @@ use cairn_protocol::{
     ExportSession, ExportSessionParams, ExportSessionResult, ForkSession, ForkSessionParams,
     ListSessions, ListSessionsParams, ListSessionsResult, MessageRole, OpenSession,
     OpenSessionParams, OpenSessionResult, QueueAdd, QueueAddParams, ReadOnlyProblem,
-    ReadOnlyReason, RequestMethod, RunTask, RunTaskParams, SessionSnapshot, SessionState,
-    SessionSummary, State, ToolState, TranscriptEntry, TurnPhase,
+    ReadOnlyReason, RequestMethod, ReviewMode, RunTask, RunTaskParams, SessionSnapshot,
+    SessionState, SessionSummary, State, ToolState, TranscriptEntry, TurnPhase, Usage,
 };
 use cairn_tests::{
     editor_double::{Approval, EditorDouble},
@@ -154,18 +151,18 @@ pub(super) fn turn(number: usize, task: &str) -> [Line; 2] {
     let line = TurnLine {
         turn_id: turn_id.clone().into(),
         task: task.into(),
-        mode: StoredMode::Review,
+        mode: ReviewMode::Review,
         follow_up: None,
         attachments: Vec::new(),
     };
     let ended = EndedLine {
         turn_id: turn_id.into(),
-        reason: StoredEnd::Completed,
+        reason: EndReason::Completed,
         summary: String::new(),
         open_items: 0,
         unchecked_edits: false,
         closed: false,
-        usage: StoredUsage::default(),
+        usage: Usage::default(),
         spent: None,
     };
     [Line::Turn(line), Line::Ended(ended)]

@@ -146,7 +146,7 @@ impl Sessions {
                 let turn_id = TurnId::from(new_id("t"));
                 self.begin_turn(&session_id, &turn_id, false)?;
                 let Some(session) = self.entries.get(&session_id) else { return Err(nothing()) };
-                let mode = session.mode.into();
+                let mode = session.mode;
                 let line = TurnLine {
                     turn_id: turn_id.clone(),
                     task: COMPACT.into(),

@@ -286,13 +286,13 @@ impl Sessions {
         let summary = problem::summary(end, provider);
         let line = EndedLine {
             turn_id: turn_id.clone(),
-            reason: reason.into(),
+            reason,
             summary: summary.clone(),
             open_items: end.open_items,
             unchecked_edits: end.unchecked_edits,
             closed: false,
-            usage: usage.into(),
-            spent: spent.map(Into::into),
+            usage,
+            spent,
         };
         self.write(session_id, &Line::Ended(line));
         let phase = TurnPhase::Ended {

@@ -22,13 +22,13 @@ use cairn_protocol::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{configuration::ToolBox, encoding::EncodedConversation, stored, work::PlanWork};
+use super::{configuration::ToolBox, encoding::EncodedConversation, work::PlanWork};
 use crate::{
     event::RequestError,
     ports::EditPolicy,
     store::{
         journal::Writer,
-        sessions::{self, Digest, StoredFollowUp},
+        sessions::{self, Digest, FollowUpLine},
     },
 };
 
@@ -172,7 +172,7 @@ impl SessionEntry {
             running: self.machine.is_running(),
             done: items.len() as u32 - open,
             open,
-            end: ended.map(|(reason, _)| reason.into()),
+            end: ended.map(|(reason, _)| reason),
             last_line: ended.and_then(|(_, summary)| sessions::last_line(summary)),
             queued: Some(self.queue.items.len() as u32),
             cost_micros: self.machine.cost().micro_dollars().filter(|cost| *cost > 0),
@@ -230,20 +230,20 @@ pub(super) struct Queue {
 
 impl Queue {
     /// Creates the queue of an earlier process. It is held until the user starts it.
-    pub(super) fn restored(items: Vec<StoredFollowUp>) -> Self {
+    pub(super) fn restored(items: Vec<FollowUpLine>) -> Self {
         let mut queue = Self { held: !items.is_empty(), ..Self::default() };
-        for StoredFollowUp { id, text, mode, attached } in items {
-            queue.add(id, text, mode.map(Into::into), attached);
+        for FollowUpLine { id, text, mode, attached } in items {
+            queue.add(id, text, mode, attached);
         }
         queue
     }
 
-    pub(super) fn stored(&self) -> Vec<StoredFollowUp> {
+    pub(super) fn stored(&self) -> Vec<FollowUpLine> {
         let items = self.items.iter().cloned();
         items
-            .map(|FollowUp { id, text, mode, attachments: _ }| StoredFollowUp {
+            .map(|FollowUp { id, text, mode, attachments: _ }| FollowUpLine {
                 attached: self.attached.get(&id).cloned().unwrap_or_default(),
-                mode: mode.map(Into::into),
+                mode,
                 id,
                 text,
             })
@@ -257,7 +257,7 @@ impl Queue {
         mode: Option<ReviewMode>,
         attached: Vec<Attached>,
     ) {
-        let attachments = stored::attachments(&attached);
+        let attachments = sessions::described(&attached);
         if !attached.is_empty() {
             self.attached.insert(id.clone(), attached);
         }

@@ -6,12 +6,12 @@ use cairn_core::{
     conversation::{Attached, Note, NoteKind},
     ids::{SessionId, TurnId},
 };
-use cairn_protocol::{Attachment, MessageNotification, MessageRole, Notice, TurnNotice};
+use cairn_protocol::{Attachment, MessageNotification, MessageRole, Notice, TurnNotice, UiMessage};
 
-use super::{Sessions, entry::Stream, event::SessionEvent, stored};
+use super::{Sessions, entry::Stream, event::SessionEvent};
 use crate::{
     clock, secrets,
-    store::sessions::{Line, NoticeLine},
+    store::sessions::{self, Line, NoticeLine},
 };
 
 /// Time after which new text of an answer is written to the journal.
@@ -182,17 +182,19 @@ impl Sessions {
         turn_id: &TurnId,
         notice: TurnNotice,
     ) {
-        let mut line = NoticeLine {
+        let mut message = serde_json::to_value(notice.message()).unwrap_or_default();
+        secrets::clean_json(&mut message);
+        let mut text = notice.english();
+        secrets::clean(&mut text);
+        let message: Option<UiMessage> = serde_json::from_value(message).ok();
+        let line = NoticeLine {
             turn_id: turn_id.clone(),
             at: clock::now_ms(),
-            notice: Box::new(serde_json::to_value(&notice).unwrap_or_default()),
-            text: notice.english(),
+            notice: message.clone(),
+            text: text.clone(),
         };
-        secrets::clean_json(&mut line.notice);
-        secrets::clean(&mut line.text);
-        self.write(self.root_of(session_id), &Line::Notice(line.clone()));
-        let clean = serde_json::from_value(*line.notice);
-        self.show_notice(session_id, turn_id, clean.unwrap_or(notice));
+        self.write(self.root_of(session_id), &Line::Notice(line));
+        self.show_message(session_id, turn_id, (notice.kind(), message), text, Vec::new());
     }
 
     /// Shows a notice whose cause is in the journal.
@@ -203,7 +205,7 @@ impl Sessions {
         notice: TurnNotice,
     ) {
         let text = notice.english();
-        let says = (notice.kind(), Some(notice));
+        let says = (notice.kind(), Some(notice.message()));
         self.show_message(session_id, turn_id, says, text, Vec::new());
     }
 
@@ -215,7 +217,7 @@ impl Sessions {
         text: String,
         attached: &[Attached],
     ) {
-        let (says, attachments) = ((MessageRole::User, None), stored::attachments(attached));
+        let (says, attachments) = ((MessageRole::User, None), sessions::described(attached));
         let whole = self.whole_message(session_id, turn_id, says, text, attachments);
         if let (Some(whole), Some(session)) = (whole, self.entries.get_mut(session_id)) {
             // Not a number of the journal, which counts the message when it is read.
@@ -234,7 +236,7 @@ impl Sessions {
         text: String,
         attached: &[Attached],
     ) {
-        let attachments = stored::attachments(attached);
+        let attachments = sessions::described(attached);
         self.show_message(session_id, turn_id, (MessageRole::User, None), text, attachments);
     }
 
@@ -242,7 +244,7 @@ impl Sessions {
         &mut self,
         session_id: &SessionId,
         turn_id: &TurnId,
-        says: (MessageRole, Option<TurnNotice>),
+        says: (MessageRole, Option<UiMessage>),
         text: String,
         attachments: Vec<Attachment>,
     ) {
@@ -256,7 +258,7 @@ impl Sessions {
         &mut self,
         session_id: &SessionId,
         turn_id: &TurnId,
-        (role, notice): (MessageRole, Option<TurnNotice>),
+        (role, notice): (MessageRole, Option<UiMessage>),
         text: String,
         attachments: Vec<Attachment>,
     ) -> Option<MessageNotification> {
@@ -273,7 +275,7 @@ impl Sessions {
             delta: String::new(),
             text: Some(text),
             incomplete: false,
-            notice: notice.map(|notice| notice.message()),
+            notice,
             at: Some(now),
             ended_at: Some(now),
             unread: false,

@@ -10,8 +10,8 @@ use cairn_core::{
     turn::{self, Input, Session},
 };
 use cairn_protocol::{
-    MessageRole, PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification, TurnPhase,
-    TurnProblem,
+    EndReason, MessageRole, PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification,
+    TurnPhase, TurnProblem, Usage,
 };
 use futures_util::future::join_all;
 
@@ -19,7 +19,6 @@ use super::{
     Sessions,
     entry::{Queue, SessionEntry},
     event::{SavedState, SessionEvent},
-    stored,
     transcript::{spent, usage},
     work::PlanWork,
 };
@@ -29,7 +28,7 @@ use crate::{
     store::{
         journal::{self, Journal, Writer},
         session_list::{self, Newest},
-        sessions::{self, EndedLine, Header, Hold, Line, Loaded, StoredEnd, StoredUsage, TurnLine},
+        sessions::{self, EndedLine, Header, Hold, Line, Loaded, TurnLine},
     },
 };
 
@@ -124,25 +123,22 @@ impl Sessions {
         }
         let (journal, read_only) = match hold {
             Hold::Ours(journal) => (started(Writer::spawn(journal, self.on_storage())), None),
-            Hold::ReadOnly(cause) => (None, Some(cause.into())),
+            Hold::ReadOnly(cause) => (None, Some(cause)),
         };
-        let mode =
-            turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode.into());
-        let plan: Option<PlanNotification> = plan.map(Into::into);
-        let (before, earlier) = stored::transcript(page);
+        let mode = turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode);
         let mut entry = SessionEntry {
             task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
             title,
             name,
             turns,
-            work: PlanWork::of(plan.as_ref(), stored::all(history)),
-            tools: stored::all(tools),
+            work: PlanWork::of(plan.as_ref(), history),
+            tools,
             queue: Queue::restored(queue),
             messages,
             journal,
             read_only,
-            before,
-            earlier,
+            before: page.entries,
+            earlier: page.earlier,
             ..SessionEntry::new(id.clone(), machine, header.surroundings, mode)
         };
         let interrupted = matches!(&turn, Some((_, None)));
@@ -179,13 +175,13 @@ impl Sessions {
             RestoreOrder::Newest => self.order.push(id.clone()),
         }
         self.write_steps(&id);
-        self.restore_subagents(&id, stored::all(subagents));
+        self.restore_subagents(&id, subagents);
         if let Some(turn_id) = of_plan {
             self.publish_plan(&id, &turn_id.into(), Vec::new());
         }
         if interrupted && let Some(ended) = ended {
             let task = self.entries.get(&id).and_then(|session| session.task.clone());
-            self.keep_plan(&id, &ended.turn_id, task.unwrap_or_default(), ended.reason.into());
+            self.keep_plan(&id, &ended.turn_id, task.unwrap_or_default(), ended.reason);
             self.write(&id, &Line::Ended(ended));
         }
     }
@@ -212,13 +208,13 @@ impl Sessions {
             let Some(session) = self.entries.get(&id) else { continue };
             let line = EndedLine {
                 turn_id: turn.id,
-                reason: StoredEnd::Interrupted,
+                reason: EndReason::Interrupted,
                 summary: if closed { CLOSED } else { INTERRUPTED }.to_owned(),
                 open_items: open_items(&session.machine),
                 unchecked_edits: false,
                 closed,
-                usage: usage(session.machine.usage()).into(),
-                spent: spent(session).map(Into::into),
+                usage: usage(session.machine.usage()),
+                spent: spent(session),
             };
             self.write(&id, &Line::Ended(line));
         }
@@ -365,12 +361,12 @@ fn is_elsewhere(entry: &SessionEntry) -> bool {
 fn interruption(entry: &SessionEntry, turn_id: TurnId) -> EndedLine {
     EndedLine {
         turn_id,
-        reason: StoredEnd::Interrupted,
+        reason: EndReason::Interrupted,
         summary: if is_elsewhere(entry) { ELSEWHERE.into() } else { INTERRUPTED.into() },
         open_items: open_items(&entry.machine),
         unchecked_edits: false,
         closed: false,
-        usage: StoredUsage::default(),
+        usage: Usage::default(),
         spent: None,
     }
 }

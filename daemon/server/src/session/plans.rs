@@ -100,7 +100,7 @@ impl Sessions {
         if session.is_turn(turn_id) && session.machine.keeps_a_list() {
             self.hooks_of_plan(before.as_ref(), &note);
         }
-        self.write(session_id, &Line::Plan(note.clone().into()));
+        self.write(session_id, &Line::Plan(note.clone()));
         self.services.notify(Notice::Plan(note));
     }
 

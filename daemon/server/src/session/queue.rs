@@ -11,9 +11,11 @@ use cairn_protocol::{
 use super::{
     Sessions, attachments,
     entry::{Queue, SessionEntry, TurnStart, new_id},
-    stored,
 };
-use crate::{event::RequestError, store::sessions::Line};
+use crate::{
+    event::RequestError,
+    store::sessions::{self, Line},
+};
 
 /// Maximum number of follow-ups of one session.
 const MOST: usize = 20;
@@ -28,7 +30,7 @@ impl Sessions {
     ) -> Result<QueueAddResult, RequestError> {
         let text = match attached.is_empty() || !text.trim().is_empty() {
             true => said(text)?,
-            false => stored::attachment_names(&attached),
+            false => sessions::attachment_names(&attached),
         };
         let session_id = SessionId::from(session_id);
         let session = self.known(&session_id)?;
@@ -48,7 +50,7 @@ impl Sessions {
         }
         let size: usize = session.queue.attached.values().flatten().map(Attached::size).sum();
         if size + attached.iter().map(Attached::size).sum::<usize>() > MOST_BYTES {
-            let name = stored::attachment_names(&attached);
+            let name = sessions::attachment_names(&attached);
             return Err(attachments::too_large(name, MOST_BYTES));
         }
         session.queue.add(new_id("q"), text, mode, attached);

@@ -6,7 +6,6 @@ use cairn_protocol::{TurnAttachmentsParams, TurnAttachmentsResult};
 use super::{
     Sessions,
     session_list::{blocking, saved, unknown_or},
-    stored,
 };
 use crate::{event::Responder, store::sessions};
 
@@ -28,7 +27,7 @@ impl Sessions {
             saved(writer).await;
             let read = blocking(move || {
                 let attached = sessions::attached(&path, &turn)?;
-                let attachments = attached.iter().map(stored::with_content).collect();
+                let attachments = attached.iter().map(sessions::with_content).collect();
                 Ok(TurnAttachmentsResult { attachments })
             });
             reply.send(read.await.map_err(unknown_or));

@@ -16,7 +16,7 @@ use cairn_protocol::{
     DeleteSessionParams, Empty, ExportSessionParams, ExportSessionResult, ForkSessionParams,
     ListSessionsParams, ListSessionsResult, OpenSessionParams, OpenSessionResult, ReadOnlyReason,
     RenameSessionParams, RequestProblem, RestoreSessionParams, SearchSessionsParams,
-    SearchSessionsResult, SessionMatch, SessionSnapshot, SessionSummary, TranscriptEntry, Usage,
+    SearchSessionsResult, SessionSnapshot, SessionSummary, TranscriptEntry, Usage,
 };
 
 use super::{
@@ -24,7 +24,7 @@ use super::{
     entry::{SessionEntry, new_id},
     event::{Read, SessionEvent, What},
     persistence::RestoreOrder,
-    queue, stored,
+    queue,
 };
 use crate::{
     event::{RequestError, Responder},
@@ -33,7 +33,7 @@ use crate::{
         export::{self, Exported},
         journal::Writer,
         session_list::{self, Fault, SessionFlags, search, trash},
-        sessions::{self, Digest, Line, Loaded, PageEnd},
+        sessions::{self, Digest, Line, Loaded, Page, PageEnd},
     },
     workspace::uri_of,
 };
@@ -96,7 +96,7 @@ impl Sessions {
         self.answer_in_background(reply, move || {
             let ListSessionsParams { cursor, limit } = params;
             let page = session_list::page(&folder, cursor.as_deref(), limit, &here.mine);
-            let mut list: ListSessionsResult = page.map(Into::into).map_err(unreadable)?;
+            let mut list = page.map_err(unreadable)?;
             list.sessions.iter_mut().for_each(|session| here.count_edits(session));
             Ok(list)
         });
@@ -119,14 +119,10 @@ impl Sessions {
             let found = blocking(move || {
                 let _turn = turn;
                 let limits = search::SessionSearchLimits::default();
-                let found =
+                let mut found =
                     search::search(&folder, &params.query, &here.mine, limits, &*is_wanted)?;
-                let matches = found.matches.into_iter().map(|(listed, line)| {
-                    let mut session = SessionSummary::from(listed);
-                    here.count_edits(&mut session);
-                    SessionMatch { session, line }
-                });
-                Ok(SearchSessionsResult { matches: matches.collect(), limited: found.limited })
+                found.matches.iter_mut().for_each(|found| here.count_edits(&mut found.session));
+                Ok(found)
             });
             reply.send(found.await.map_err(unknown_or));
         });
@@ -154,8 +150,7 @@ impl Sessions {
                 let page = page
                     .flatten()
                     .ok_or_else(|| RequestError::from(RequestProblem::InvalidPage))?;
-                let (transcript, earlier) = stored::transcript(page);
-                Ok(OpenSessionResult::Earlier { transcript, earlier })
+                Ok(OpenSessionResult::Earlier { transcript: page.entries, earlier: page.earlier })
             });
         }
         let held = self.entries.get(&id).filter(|session| session.read_only.is_none());
@@ -294,7 +289,7 @@ impl Sessions {
         self.services.spawn(async move {
             saved(writer).await;
             let exported = blocking(move || {
-                Ok(match export::export(&folder, &id, format.into())? {
+                Ok(match export::export(&folder, &id, format)? {
                     Exported::Text(text) => ExportSessionResult::Text { text },
                     Exported::File(path) => ExportSessionResult::File {
                         uri: uri_of(&path)
@@ -327,7 +322,7 @@ impl Sessions {
         self.let_old_ones_go();
         let unwritten = self.unwritten_messages(&id);
         let session = self.snapshot_of(&id).ok_or_else(unknown).map(|session| {
-            let (mut transcript, earlier) = stored::transcript(page);
+            let Page { entries: mut transcript, earlier } = page;
             transcript.extend(unwritten.into_iter().map(TranscriptEntry::Message));
             Box::new(SessionSnapshot { transcript, earlier, ..session })
         });

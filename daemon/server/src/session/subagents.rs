@@ -302,7 +302,7 @@ impl Sessions {
 
     fn tell_subagent(&mut self, note: SubagentNotification) {
         self.subagents.show(note.clone());
-        self.write(&note.parent.session_id.as_str().into(), &Line::Subagent(note.clone().into()));
+        self.write(&note.parent.session_id.as_str().into(), &Line::Subagent(note.clone()));
         self.services.notify(Notice::Subagent(note));
     }
 

@@ -226,7 +226,7 @@ impl Sessions {
     fn write_tool(&self, note: &ToolNotification) {
         if note.state.is_over() {
             let session_id = note.session_id.as_str().into();
-            self.write(self.root_of(&session_id), &Line::Tool(note.clone().into()));
+            self.write(self.root_of(&session_id), &Line::Tool(note.clone()));
         }
     }
 

@@ -18,7 +18,6 @@ use super::{
     Sessions,
     encoding::EncodedConversation,
     entry::{FoundAtStart, RunningTurn, SessionEntry, SessionStep, TurnBegan, TurnStart, new_id},
-    stored,
 };
 use crate::{
     event::RequestError,
@@ -92,7 +91,7 @@ impl Sessions {
         let turn_id = TurnId::from(new_id("t"));
         let text = prompt::user_message(&params.text, &self.in_view(params.context.as_ref()));
         if params.text.trim().is_empty() {
-            params.text = stored::attachment_names(&attached);
+            params.text = sessions::attachment_names(&attached);
         }
         let mode = params.mode.unwrap_or(self.config.settings.review_mode);
         self.begin_turn(&session_id, &turn_id, params.demo)?;
@@ -111,15 +110,15 @@ impl Sessions {
         let line = TurnLine {
             turn_id: turn_id.clone(),
             task: params.text.clone(),
-            mode: mode.into(),
+            mode,
             follow_up: opening.follow_up,
-            attachments: attached.iter().map(Into::into).collect(),
+            attachments: sessions::described(&attached),
         };
         self.write(&session_id, &Line::Turn(line));
         self.bring_into_view(&session_id);
         let started = TurnPhase::Started {
             text: params.text.clone(),
-            attachments: stored::attachments(&attached),
+            attachments: sessions::described(&attached),
         };
         self.publish_turn(&session_id, &turn_id, started);
         self.queue_follows_a_turn(&session_id);

@@ -10,6 +10,7 @@ use std::{
 };
 
 use cairn_core::ids::SessionId;
+use cairn_protocol::ExportFormat;
 
 use super::{
     files::create_folder,
@@ -20,15 +21,6 @@ use crate::secrets;
 
 mod markdown;
 mod replay;
-
-/// Format of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// Text for people.
-    Markdown,
-    /// Script for the `replay` provider.
-    Replay,
-}
 
 /// Result of an export.
 #[derive(Debug)]

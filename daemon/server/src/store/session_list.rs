@@ -11,13 +11,13 @@ use std::{
 };
 
 use cairn_core::ids::SessionId;
+use cairn_protocol::{
+    EndReason, ListSessionsResult, PlanNotification, ReadOnlyReason, SessionState, SessionSummary,
+};
 
 use super::{
     journal::{self, Journal, JournalAccess, ReadOnly},
-    sessions::{
-        self, Digest, DigestReader, ForkedFrom, Hold, Line, Loaded, ReadOnlyCause, StoredEnd,
-        StoredPlan,
-    },
+    sessions::{self, Digest, DigestReader, ForkedFrom, Hold, Line, Loaded},
 };
 
 /// Facts about a session that this process has in memory.
@@ -29,29 +29,6 @@ pub struct SessionFlags {
     pub held: Option<Digest>,
     /// True if its turn waits for the user.
     pub waiting: bool,
-}
-
-/// Page of the list, most recently used session first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ListPage {
-    pub sessions: Vec<ListedSession>,
-    /// Cursor of the next page, if there are more sessions.
-    pub next: Option<String>,
-}
-
-/// Session in the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedSession {
-    pub session_id: SessionId,
-    /// Time of the last write to its journal, in milliseconds since 1970.
-    pub updated_ms: u64,
-    pub digest: Digest,
-    /// True if its turn waits for the user of this process.
-    pub waiting: bool,
-    /// True for the session in view of this process.
-    pub current: bool,
-    /// True if another process holds the journal.
-    pub locked_elsewhere: bool,
 }
 
 /// Session that was used last.
@@ -116,8 +93,8 @@ pub fn newest(folder: &Path) -> Option<Newest> {
     let path = sessions::journal_path(folder, &newest.id);
     match sessions::load(&path) {
         Ok(Loaded { hold: Hold::ReadOnly(cause), .. }) => {
-            tracing::warn!("{} is not restored: {cause}", path.display());
-            matches!(cause, ReadOnlyCause::OpenElsewhere).then_some(Newest::Elsewhere)
+            tracing::warn!("{} is not restored: {}", path.display(), cause.message.english());
+            (cause.reason == ReadOnlyReason::OpenElsewhere).then_some(Newest::Elsewhere)
         }
         Ok(loaded) => Some(Newest::Here(Box::new(loaded))),
         Err(error) => {
@@ -142,13 +119,13 @@ pub fn mark_newest(folder: &Path, id: &SessionId, held: &[SessionId]) -> io::Res
     }
 }
 
-/// Returns a page of the sessions.
+/// Returns a page of the sessions, most recently used first, without the number of their edits.
 pub fn page(
     folder: &Path,
     cursor: Option<&str>,
     limit: Option<u32>,
     mine: &HashMap<SessionId, SessionFlags>,
-) -> io::Result<ListPage> {
+) -> io::Result<ListSessionsResult> {
     let limit = limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE) as usize;
     let entries = entries(folder)?;
     let behind = |entry: &Entry| cursor.is_none_or(|cursor| place(entry).as_str() < cursor);
@@ -156,7 +133,7 @@ pub fn page(
     let page: Vec<&Entry> = rest.by_ref().take(limit).collect();
     let next = rest.peek().and(page.last()).map(|last| place(last));
     let listed = |entry: &&Entry| listed(folder, entry, mine.get(&entry.id));
-    Ok(ListPage { sessions: page.iter().filter_map(listed).collect(), next })
+    Ok(ListSessionsResult { sessions: page.iter().filter_map(listed).collect(), next })
 }
 
 /// Creates a session with the conversation of another one, up to the end of a turn. Without `at_turn`
@@ -310,7 +287,7 @@ fn place(entry: &Entry) -> String {
 }
 
 /// Returns `None` if the journal is gone or empty.
-fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<ListedSession> {
+fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<SessionSummary> {
     let path = sessions::journal_path(folder, &entry.id);
     let (digest, locked_elsewhere) = match mine.and_then(|mine| mine.held.clone()) {
         Some(digest) => (digest, false),
@@ -318,17 +295,34 @@ fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<L
             let (mut digest, locked) = (digest(&path)?, journal::is_locked(&path));
             // A session that no process holds does not run, whatever its last line says.
             if digest.running && !locked {
-                (digest.running, digest.end) = (false, Some(StoredEnd::Interrupted));
+                (digest.running, digest.end) = (false, Some(EndReason::Interrupted));
             }
             (digest, locked)
         }
     };
     let millis = entry.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    Some(ListedSession {
-        session_id: entry.id.clone(),
+    let Digest { task, name, turns, running, done, open, end, last_line, queued, cost_micros } =
+        digest;
+    let state = match (running, mine.is_some_and(|mine| mine.waiting)) {
+        (true, true) => SessionState::Waiting,
+        (true, false) => SessionState::Running,
+        (false, _) => SessionState::Ended,
+    };
+    Some(SessionSummary {
+        session_id: (&entry.id).into(),
+        task,
+        name,
         updated_ms: u64::try_from(millis).unwrap_or(u64::MAX),
-        digest,
-        waiting: mine.is_some_and(|mine| mine.waiting),
+        turns,
+        running,
+        state: Some(state),
+        end,
+        last_line,
+        pending_edits: 0,
+        queued: queued.unwrap_or(0),
+        cost_micros,
+        done_items: done,
+        open_items: open,
         current: mine.is_some_and(|mine| mine.current),
         locked_elsewhere,
     })
@@ -367,20 +361,23 @@ fn each(path: &Path, mut visit: impl FnMut(u64, Line) -> io::Result<()>) -> io::
 fn renamed(line: Line, session_id: &SessionId, origin: ForkedFrom) -> Line {
     let session_id = session_id.to_owned();
     match line {
-        Line::Session(header) => {
-            Line::Session(sessions::Header { session_id, forked_from: Some(origin), ..header })
-        }
-        Line::Plan(plan) => Line::Plan(StoredPlan { session_id, ..plan }),
+        Line::Session(header) => Line::Session(sessions::Header {
+            version: sessions::VERSION,
+            session_id,
+            forked_from: Some(origin),
+            ..header
+        }),
+        Line::Plan(plan) => Line::Plan(PlanNotification { session_id: session_id.into(), ..plan }),
         Line::Tool(mut tool) => {
             match &mut tool.parent {
                 // A subagent keeps its own id: it is never continued.
-                Some(parent) => parent.session_id = session_id,
-                None => tool.session_id = session_id,
+                Some(parent) => parent.session_id = session_id.into(),
+                None => tool.session_id = session_id.into(),
             }
             Line::Tool(tool)
         }
         Line::Subagent(mut subagent) => {
-            subagent.parent.session_id = session_id;
+            subagent.parent.session_id = session_id.into();
             Line::Subagent(subagent)
         }
         // The follow-ups stay with the other session.

@@ -11,33 +11,31 @@ use std::{
 
 use cairn_core::{
     conversation::{AssistantMessage, Block, Item},
-    ids::{SessionId, TurnId},
+    ids::SessionId,
     review::Origin,
     turn::{Record, RestoredSession},
+};
+use cairn_protocol::{
+    EarlierPlan, PlanNotification, ReadOnly, ReadOnlyProblem, SubagentNotification,
+    ToolNotification,
 };
 use sha2::{Digest as _, Sha256};
 
 use self::transcript::Transcript;
 pub use self::{
-    attached::attached,
-    calls::{
-        StoredAnswer, StoredCall, StoredCallDecision, StoredCallState, StoredCommand,
-        StoredCompletedItem, StoredDecider, StoredKind, StoredParent, StoredStats, StoredTarget,
-    },
+    attached::{attached, attachment_names, described, with_content},
     digest::DigestReader,
     lines::{
-        Digest, EndedLine, ForkedFrom, Header, Line, NoticeLine, StoredAttachment,
-        StoredAttachmentKind, StoredEnd, StoredFileLink, StoredFollowUp, StoredItem, StoredMode,
-        StoredPanel, StoredPhase, StoredPlan, StoredSpent, StoredStatus, StoredSubagent,
-        StoredUsage, SubagentStep, TurnLine, VERSION,
+        Digest, EndedLine, FollowUpLine, ForkedFrom, Header, Line, NoticeLine, SubagentStep,
+        TurnLine, VERSION,
     },
-    transcript::{Page, PageEnd, PageEntry, PageMessage, Speaker},
+    transcript::{Page, PageEnd},
 };
 use super::journal::{self, Damage, Journal, JournalAccess, Recovery};
 
 mod attached;
-mod calls;
 mod digest;
+mod earlier;
 mod lines;
 mod transcript;
 
@@ -65,14 +63,14 @@ pub struct Loaded {
     pub turns: u32,
     /// Newest turn, and its end, if it has ended.
     pub turn: Option<(TurnLine, Option<EndedLine>)>,
-    pub plan: Option<StoredPlan>,
+    pub plan: Option<PlanNotification>,
     /// Plans of the turns that planned and have ended, oldest first.
-    pub history: Vec<EndedPlan>,
+    pub history: Vec<EarlierPlan>,
     /// Tool calls of the newest turn.
-    pub tools: Vec<StoredCall>,
-    pub queue: Vec<StoredFollowUp>,
+    pub tools: Vec<ToolNotification>,
+    pub queue: Vec<FollowUpLine>,
     /// Newest state of each of the newest subagents.
-    pub subagents: Vec<StoredSubagent>,
+    pub subagents: Vec<SubagentNotification>,
     /// Number of messages of the transcript.
     pub messages: u32,
     /// Highest revision in the journal and the transcript.
@@ -80,35 +78,11 @@ pub struct Loaded {
     pub hold: Hold,
 }
 
-/// Plan at the end of a turn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EndedPlan {
-    pub turn_id: TurnId,
-    /// Text of the user.
-    pub task: String,
-    pub reason: StoredEnd,
-    pub plan: StoredPlan,
-}
-
 /// Access of this process to a session.
 #[derive(Debug)]
 pub enum Hold {
     Ours(Journal),
-    ReadOnly(ReadOnlyCause),
-}
-
-/// Reason why a session can only be read, as a sentence for the user.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadOnlyCause {
-    #[error("Open in another window")]
-    OpenElsewhere,
-    /// Number of records before the damage, and of lines from the damage on.
-    #[error(
-        "Recovered {records} records of a damaged file; {lost} lines from the damage on are left out"
-    )]
-    Damaged { records: u64, lost: u64 },
-    #[error("It cannot be written here ({0})")]
-    NotWritable(io::Error),
+    ReadOnly(ReadOnly),
 }
 
 /// Number of ended plans that are kept in memory.
@@ -160,11 +134,13 @@ pub fn load(path: &Path) -> io::Result<Loaded> {
     }
     let hold = match opened.access {
         JournalAccess::Write(journal) => Hold::Ours(journal),
-        JournalAccess::Read(reason) => Hold::ReadOnly(match reason {
-            journal::ReadOnly::Locked => ReadOnlyCause::OpenElsewhere,
+        JournalAccess::Read(reason) => Hold::ReadOnly(ReadOnly::from(&match reason {
+            journal::ReadOnly::Locked => ReadOnlyProblem::SessionInOtherWindow,
             journal::ReadOnly::Corrupt => damaged(&opened.recovery),
-            journal::ReadOnly::Refused(error) => ReadOnlyCause::NotWritable(error),
-        }),
+            journal::ReadOnly::Refused(error) => {
+                ReadOnlyProblem::JournalNotWritable { reason: error.to_string() }
+            }
+        })),
     };
     reading.done(hold)
 }
@@ -182,12 +158,13 @@ pub fn page(path: &Path, end: PageEnd) -> io::Result<Option<Page>> {
     Ok(transcript.page())
 }
 
-fn damaged(recovery: &Recovery) -> ReadOnlyCause {
+fn damaged(recovery: &Recovery) -> ReadOnlyProblem {
     let lost = match recovery.damage {
         Damage::Corrupt { lost } => lost,
         Damage::None | Damage::Torn { .. } => 0,
     };
-    ReadOnlyCause::Damaged { records: recovery.records, lost }
+    let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
+    ReadOnlyProblem::JournalDamaged { records: number(recovery.records), lost: number(lost) }
 }
 
 fn fault(what: impl Into<String>) -> io::Error {
@@ -207,11 +184,11 @@ struct Reading {
     name: Option<String>,
     turns: u32,
     turn: Option<(TurnLine, Option<EndedLine>)>,
-    plan: Option<StoredPlan>,
-    history: Vec<EndedPlan>,
-    tools: Vec<StoredCall>,
-    queue: Vec<StoredFollowUp>,
-    subagents: Vec<StoredSubagent>,
+    plan: Option<PlanNotification>,
+    history: Vec<EarlierPlan>,
+    tools: Vec<ToolNotification>,
+    queue: Vec<FollowUpLine>,
+    subagents: Vec<SubagentNotification>,
     rev: u32,
 }
 
@@ -248,7 +225,7 @@ impl Reading {
         }
     }
 
-    fn subagent(&mut self, subagent: StoredSubagent) {
+    fn subagent(&mut self, subagent: SubagentNotification) {
         match self.subagents.iter_mut().find(|known| known.session_id == subagent.session_id) {
             Some(known) => *known = subagent,
             None => self.subagents.push(subagent),
@@ -276,10 +253,10 @@ impl Reading {
         };
         *end = Some(ended);
         if let Some(plan) =
-            self.plan.clone().filter(|plan| plan.turn_id == turn_id && plan.total > 0)
+            self.plan.clone().filter(|plan| turn_id == plan.turn_id && plan.total > 0)
         {
             let task = turn.task.clone();
-            self.history.push(EndedPlan { turn_id, task, reason, plan });
+            self.history.push(EarlierPlan { turn_id: turn_id.into(), task, reason, plan });
             if self.history.len() > HISTORY_KEPT {
                 self.history.remove(0);
             }

@@ -8,9 +8,7 @@ use std::{
 
 use cairn::store::{
     journal::{Journal, Writer},
-    sessions::{
-        self, EndedLine, Header, Line, StoredEnd, StoredMode, StoredUsage, TurnLine, VERSION,
-    },
+    sessions::{self, EndedLine, Header, Line, TurnLine, VERSION},
 };
 use cairn_core::{
     conversation::{
@@ -21,6 +19,7 @@ use cairn_core::{
     review::Origin,
     turn::Record,
 };
+use cairn_protocol::{EndReason, ReviewMode, Usage};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -63,7 +62,7 @@ fn lines(id: &str, folder: &Path) -> Vec<Line> {
     let header =
         Header { version: VERSION, session_id: id.into(), surroundings, forked_from: Option::None };
     let user = UserMessage { text: task.clone(), ..UserMessage::default() };
-    let mode = StoredMode::Review;
+    let mode = ReviewMode::Review;
     let turn = TurnLine {
         turn_id: turn_id.clone().into(),
         task,
@@ -73,12 +72,12 @@ fn lines(id: &str, folder: &Path) -> Vec<Line> {
     };
     let ended = EndedLine {
         turn_id: turn_id.into(),
-        reason: StoredEnd::Completed,
+        reason: EndReason::Completed,
         summary: String::new(),
         open_items: 0,
         unchecked_edits: false,
         closed: false,
-        usage: StoredUsage::default(),
+        usage: Usage::default(),
         spent: Option::None,
     };
     let mut lines =

@@ -11,14 +11,15 @@ use cairn_core::{
     },
     turn::Record,
 };
+use cairn_protocol::{
+    ApprovalDecision, CallDecision, DecidedBy, EndReason, ItemStatus, PlanNotification,
+    ToolNotification,
+};
 
 use super::Form;
 use crate::{
     clock, shortened,
-    store::sessions::{
-        EndedLine, Header, Line, StoredAnswer, StoredCall, StoredCallDecision, StoredDecider,
-        StoredEnd, StoredPlan, StoredStatus, TurnLine,
-    },
+    store::sessions::{EndedLine, Header, Line, TurnLine},
 };
 
 #[derive(Default)]
@@ -72,7 +73,8 @@ impl Markdown {
         writeln!(out, "## Turn {} ({})\n", self.turns, code(turn_id))?;
         writeln!(out, "### User\n\n{}", fenced("text", task))?;
         if !attachments.is_empty() {
-            let names: Vec<String> = attachments.iter().map(|one| code(&one.name)).collect();
+            let names: Vec<String> =
+                attachments.iter().filter_map(|one| Some(code(one.name.as_ref()?))).collect();
             writeln!(out, "Attached: {}\n", names.join(", "))?;
         }
         Ok(())
@@ -107,14 +109,14 @@ impl Markdown {
         }
     }
 
-    fn plan(&mut self, plan: &StoredPlan, out: &mut dyn Write) -> io::Result<()> {
+    fn plan(&mut self, plan: &PlanNotification, out: &mut dyn Write) -> io::Result<()> {
         let mut text = String::new();
         for item in &plan.items {
             let mark = match item.status {
-                StoredStatus::Pending => ' ',
-                StoredStatus::InProgress => '>',
-                StoredStatus::Completed => 'x',
-                StoredStatus::Cancelled => '-',
+                ItemStatus::Pending => ' ',
+                ItemStatus::InProgress => '>',
+                ItemStatus::Completed => 'x',
+                ItemStatus::Cancelled => '-',
             };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "[{mark}] {}", one_line(&item.content));
@@ -175,24 +177,24 @@ fn tool_call(call: &ToolCall, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes the decision about a call of the session itself.
-fn decision(call: &StoredCall, out: &mut dyn Write) -> io::Result<()> {
-    let Some(StoredCallDecision { decision, by, words, at }) =
+fn decision(call: &ToolNotification, out: &mut dyn Write) -> io::Result<()> {
+    let Some(CallDecision { decision, by, words, at }) =
         call.decision.as_deref().filter(|_| call.parent.is_none())
     else {
         return Ok(());
     };
     let what = match (decision, by) {
-        (StoredAnswer::Deny, StoredDecider::Nobody) => "denied: nobody could answer",
-        (_, StoredDecider::Nobody) => "allowed by the options of the run",
-        (_, StoredDecider::Rule) => "allowed by a rule",
-        (_, StoredDecider::Session) => "allowed earlier for this session",
-        (StoredAnswer::AllowOnce, StoredDecider::Answer) => "allowed once",
-        (StoredAnswer::AllowSession, StoredDecider::Answer) => "allowed for this session",
-        (StoredAnswer::AllowAlways, StoredDecider::Answer) => "always allowed",
-        (StoredAnswer::AllowPattern, StoredDecider::Answer) => {
+        (ApprovalDecision::Deny, DecidedBy::Nobody) => "denied: nobody could answer",
+        (_, DecidedBy::Nobody) => "allowed by the options of the run",
+        (_, DecidedBy::Rule) => "allowed by a rule",
+        (_, DecidedBy::Session) => "allowed earlier for this session",
+        (ApprovalDecision::AllowOnce, DecidedBy::Answer) => "allowed once",
+        (ApprovalDecision::AllowSession, DecidedBy::Answer) => "allowed for this session",
+        (ApprovalDecision::AllowAlways, DecidedBy::Answer) => "always allowed",
+        (ApprovalDecision::AllowPattern, DecidedBy::Answer) => {
             "always allowed, with any further words"
         }
-        (StoredAnswer::Deny, StoredDecider::Answer) => "denied",
+        (ApprovalDecision::Deny, DecidedBy::Answer) => "denied",
     };
     writeln!(out, "*{} was {what} ({}).*\n", code(&call.call_id), clock::utc(*at))?;
     match words {
@@ -224,12 +226,12 @@ fn notes(notes: &[Note], out: &mut dyn Write) -> io::Result<()> {
 fn end(line: &EndedLine, out: &mut dyn Write) -> io::Result<()> {
     let EndedLine { reason, open_items, unchecked_edits, .. } = line;
     let reason = match reason {
-        StoredEnd::Completed => "completed",
-        StoredEnd::NeedsInput => "with a question",
-        StoredEnd::Cancelled => "cancelled",
-        StoredEnd::Failed => "failed",
-        StoredEnd::Limit => "at a limit",
-        StoredEnd::Interrupted => "interrupted",
+        EndReason::Completed => "completed",
+        EndReason::NeedsInput => "with a question",
+        EndReason::Cancelled => "cancelled",
+        EndReason::Failed => "failed",
+        EndReason::Limit => "at a limit",
+        EndReason::Interrupted => "interrupted",
     };
     let unchecked =
         if *unchecked_edits { " No check has succeeded since the last edit." } else { "" };

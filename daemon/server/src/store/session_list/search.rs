@@ -17,7 +17,9 @@ use cairn_core::{
     turn::Record,
 };
 
-use super::{Entry, ListedSession, SessionFlags, entries, listed};
+use cairn_protocol::{SearchSessionsResult, SessionMatch};
+
+use super::{Entry, SessionFlags, entries, listed};
 use crate::store::{
     journal,
     sessions::{self, Line},
@@ -45,15 +47,6 @@ impl Default for SessionSearchLimits {
     }
 }
 
-/// Result of a search.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FoundSessions {
-    /// Sessions, each with its first matching line.
-    pub matches: Vec<(ListedSession, String)>,
-    /// True if a limit ended the search before its end.
-    pub limited: bool,
-}
-
 /// Searches until `is_wanted` is false. Case does not matter.
 pub fn search(
     folder: &Path,
@@ -61,9 +54,9 @@ pub fn search(
     mine: &HashMap<SessionId, SessionFlags>,
     limits: SessionSearchLimits,
     is_wanted: &dyn Fn() -> bool,
-) -> io::Result<FoundSessions> {
+) -> io::Result<SearchSessionsResult> {
     let began = Instant::now();
-    let mut found = FoundSessions::default();
+    let mut found = SearchSessionsResult::default();
     let needle = query.trim().to_lowercase();
     if needle.is_empty() || needle.chars().count() > LONGEST_QUERY {
         return Ok(found);
@@ -96,7 +89,7 @@ fn first_match(
     needle: &str,
     mine: &HashMap<SessionId, SessionFlags>,
     spent: &mut dyn FnMut(u64) -> bool,
-) -> ControlFlow<(), Option<(ListedSession, String)>> {
+) -> ControlFlow<(), Option<SessionMatch>> {
     if spent(0) {
         return ControlFlow::Break(());
     }
@@ -119,9 +112,11 @@ fn first_match(
         (Err(_), false) => ControlFlow::Continue(None),
         (Ok(_), false) => {
             let listed = describe();
-            let name = || in_text(listed.as_ref()?.digest.name.as_ref()?, needle);
+            let name = || in_text(listed.as_ref()?.name.as_ref()?, needle);
             let line = line.or_else(name);
-            ControlFlow::Continue(listed.zip(line))
+            ControlFlow::Continue(
+                listed.zip(line).map(|(session, line)| SessionMatch { session, line }),
+            )
         }
     }
 }
@@ -129,7 +124,7 @@ fn first_match(
 fn in_line(line: &Line, needle: &str) -> Option<String> {
     match line {
         Line::Turn(turn) => in_text(&turn.task, needle),
-        Line::Tool(call) => in_text(&call.title, needle),
+        Line::Tool(call) => in_text(&call.title.english(), needle),
         Line::Step(_) | Line::Steps(_) => {
             line.records().iter().find_map(|record| in_record(record, needle))
         }
@@ -178,7 +173,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::store::{journal::Journal, sessions::StoredMode};
+    use crate::store::journal::Journal;
 
     fn folder(tasks: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -187,7 +182,7 @@ mod tests {
             let line = Line::Turn(sessions::TurnLine {
                 turn_id: "t".into(),
                 task: (*task).into(),
-                mode: StoredMode::Review,
+                mode: cairn_protocol::ReviewMode::Review,
                 follow_up: None,
                 attachments: Vec::new(),
             });
@@ -205,7 +200,7 @@ mod tests {
         query: &str,
         limits: SessionSearchLimits,
         wanted: &dyn Fn() -> bool,
-    ) -> FoundSessions {
+    ) -> SearchSessionsResult {
         search(folder, query, &HashMap::new(), limits, wanted).unwrap()
     }
 
@@ -230,8 +225,8 @@ mod tests {
     fn a_search_ends_at_each_limit_and_when_it_is_cancelled() {
         let folder = folder(&["needle 0", "hay", "needle 2", "needle 3"]);
         let (all, limits) = (|| true, SessionSearchLimits::default());
-        let ids = |found: &FoundSessions| -> Vec<String> {
-            found.matches.iter().map(|(session, _)| session.session_id.to_string()).collect()
+        let ids = |found: &SearchSessionsResult| -> Vec<String> {
+            found.matches.iter().map(|found| found.session.session_id.clone()).collect()
         };
         let whole = found(folder.path(), "needle", limits, &all);
         assert_eq!(
@@ -259,7 +254,7 @@ mod tests {
         let part = found(folder.path(), "needle", limits, &cancelled);
         assert_eq!((ids(&part), part.limited, asked.get()), (vec!["s-0".into()], true, 4));
         for query in ["", "  ", &"x".repeat(201)] {
-            assert_eq!(found(folder.path(), query, limits, &all), FoundSessions::default());
+            assert_eq!(found(folder.path(), query, limits, &all), SearchSessionsResult::default());
         }
     }
 }

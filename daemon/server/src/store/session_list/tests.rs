@@ -105,7 +105,7 @@ fn a_list_shows_sessions_without_a_readable_digest() {
     let folder = tempfile::tempdir().unwrap();
     let turn = |number: u32| {
         let turn_id = format!("t{number}");
-        let mode = sessions::StoredMode::Review;
+        let mode = cairn_protocol::ReviewMode::Review;
         Line::Turn(sessions::TurnLine {
             turn_id: turn_id.into(),
             task: format!("Task {number}"),

@@ -5,17 +5,19 @@
 use std::collections::VecDeque;
 
 use cairn_core::{
-    conversation::{Attached, AttachedContent, Item, Note, NoteKind},
+    conversation::{Item, Note, NoteKind},
     ids::{CallId, SessionId, TurnId},
     prompt::instructions::loaded,
     turn::Record,
 };
 
-use serde_json::Value;
+use cairn_protocol::{
+    MessageNotification, MessageRole, TranscriptEntry, TurnNotification, TurnPhase,
+};
 
 use super::{
-    calls::StoredCall,
-    lines::{EndedLine, Line, NoticeLine, StoredAttachment, StoredAttachmentKind},
+    attached::described,
+    lines::{Line, NoticeLine},
 };
 use crate::shortened;
 
@@ -40,54 +42,9 @@ pub enum PageEnd {
 /// Consecutive entries of a transcript, oldest first.
 #[derive(Debug, Default)]
 pub struct Page {
-    pub session_id: SessionId,
-    pub entries: Vec<PageEntry>,
-    /// Number of the first entry, if there are earlier ones.
-    pub earlier: Option<u64>,
-}
-
-/// Entry of a transcript. `rev` is the revision with which it is shown.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PageEntry {
-    Started {
-        turn_id: TurnId,
-        rev: u32,
-        /// Text of the user.
-        task: String,
-        attachments: Vec<StoredAttachment>,
-    },
-    Ended {
-        rev: u32,
-        end: EndedLine,
-    },
-    Message(PageMessage),
-    Tool(Box<StoredCall>),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct PageMessage {
-    pub turn_id: TurnId,
-    pub rev: u32,
-    /// Position among the messages of the session, from 1.
-    pub number: u32,
-    pub speaker: Speaker,
-    pub text: String,
-    pub attachments: Vec<StoredAttachment>,
-    /// Time of a notice in milliseconds since 1970, and its code with arguments.
-    pub notice: Option<(u64, Box<Value>)>,
-    /// Words of the user that the turn did not read.
-    pub unread: bool,
-}
-
-/// Author of a message in a transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaker {
-    User,
-    Assistant,
-    /// Guidance of the daemon for the model.
-    Reminder,
-    /// Message of the daemon to the user.
-    Notice,
+    pub entries: Vec<TranscriptEntry>,
+    /// Cursor of the page before it: the number of the first entry, if there are earlier ones.
+    pub earlier: Option<String>,
 }
 
 /// Builder of one page from the lines of a journal in order.
@@ -104,7 +61,7 @@ pub(super) struct Transcript {
     rev: u32,
     /// Number of entries so far.
     entries: u64,
-    page: VecDeque<PageEntry>,
+    page: VecDeque<TranscriptEntry>,
     /// Size of the page's texts.
     bytes: usize,
     end: PageEnd,
@@ -127,36 +84,32 @@ impl Transcript {
             }
             Line::Turn(turn) => {
                 self.turn_id.clone_from(&turn.turn_id);
-                let (turn_id, rev) = (turn.turn_id.clone(), self.next_rev());
-                let (task, attachments) = (turn.task.clone(), turn.attachments.clone());
-                self.push(PageEntry::Started { turn_id, rev, task, attachments });
+                let (text, attachments) = (turn.task.clone(), turn.attachments.clone());
+                self.phase(TurnPhase::Started { text, attachments });
                 if let Some(names) = self.instructions.take() {
-                    self.message(Speaker::Reminder, names);
+                    self.message(MessageRole::Reminder, names);
                 }
             }
-            Line::Tool(call) => self.push(PageEntry::Tool(Box::new(call.clone()))),
+            Line::Tool(call) => self.push(TranscriptEntry::Tool(call.clone())),
             Line::Ended(end) => {
                 self.turn_id.clone_from(&end.turn_id);
                 for Note { text, attached, .. } in std::mem::take(&mut self.unread) {
-                    let attachments = attached.iter().map(StoredAttachment::from).collect();
-                    let words = self.new_message(Speaker::User, text);
-                    self.push(PageEntry::Message(PageMessage {
-                        attachments,
-                        unread: true,
-                        ..words
-                    }));
+                    let attachments = described(&attached);
+                    let words = self.new_message(MessageRole::User, text);
+                    let words = MessageNotification { attachments, unread: true, ..words };
+                    self.push(TranscriptEntry::Message(words));
                 }
-                let rev = self.next_rev();
-                self.push(PageEntry::Ended { rev, end: end.clone() });
+                self.phase(end.clone().into());
             }
             Line::Step(_) | Line::Steps(_) => {
                 line.records().iter().for_each(|record| self.record(record));
             }
             Line::Notice(NoticeLine { turn_id, at, notice, text }) => {
                 self.turn_id.clone_from(turn_id);
-                let notice = Some((*at, notice.clone()));
-                let shown = self.new_message(Speaker::Notice, text.clone());
-                self.push(PageEntry::Message(PageMessage { notice, ..shown }));
+                let (notice, at) = (notice.clone(), Some(*at));
+                let shown = self.new_message(MessageRole::Notice, text.clone());
+                let shown = MessageNotification { notice, at, ended_at: at, ..shown };
+                self.push(TranscriptEntry::Message(shown));
             }
             Line::Plan(_)
             | Line::Subagent(_)
@@ -189,18 +142,14 @@ impl Transcript {
             return None;
         }
         let first = self.entries - self.page.len() as u64;
-        Some(Page {
-            session_id: self.session_id,
-            entries: self.page.into(),
-            earlier: (first > 0).then_some(first),
-        })
+        Some(Page { entries: self.page.into(), earlier: (first > 0).then(|| first.to_string()) })
     }
 
     pub(super) fn record(&mut self, record: &Record) {
         match record {
             Record::Item(item) => self.item(item),
             Record::Shortened(shortened) => {
-                self.message(Speaker::Notice, shortened::english(shortened))
+                self.message(MessageRole::Notice, shortened::english(shortened))
             }
             // Kept when the turn ends, which makes them notices of the next one.
             Record::Memo(memo) if memo.unread().len() > 0 => self.unread = memo.unread().collect(),
@@ -215,7 +164,7 @@ impl Transcript {
             Item::Assistant(message) => {
                 let text = message.text();
                 if !text.is_empty() {
-                    self.message(Speaker::Assistant, text);
+                    self.message(MessageRole::Assistant, text);
                 }
             }
             Item::ToolResults { notes, .. } => self.notes(notes),
@@ -225,40 +174,64 @@ impl Transcript {
     fn notes(&mut self, notes: &[Note]) {
         for note in notes {
             let speaker = match note.kind {
-                NoteKind::Reminder | NoteKind::Notice => Speaker::Reminder,
+                NoteKind::Reminder | NoteKind::Notice => MessageRole::Reminder,
                 // The model reads all at once.
                 NoteKind::Steer => {
                     self.unread.clear();
-                    Speaker::User
+                    MessageRole::User
                 }
             };
-            let attachments = note.attached.iter().map(StoredAttachment::from).collect();
+            let attachments = described(&note.attached);
             let told = self.new_message(speaker, note.text.clone());
-            self.push(PageEntry::Message(PageMessage { attachments, ..told }));
+            self.push(TranscriptEntry::Message(MessageNotification { attachments, ..told }));
         }
     }
 
-    fn message(&mut self, speaker: Speaker, text: String) {
+    fn message(&mut self, speaker: MessageRole, text: String) {
         let message = self.new_message(speaker, text);
-        self.push(PageEntry::Message(message));
+        self.push(TranscriptEntry::Message(message));
     }
 
-    fn new_message(&mut self, speaker: Speaker, text: String) -> PageMessage {
+    fn new_message(&mut self, role: MessageRole, text: String) -> MessageNotification {
         self.messages += 1;
-        let (turn_id, rev, number) = (self.turn_id.clone(), self.next_rev(), self.messages);
-        let (attachments, notice, unread) = (Vec::new(), None, false);
-        PageMessage { turn_id, rev, number, speaker, text, attachments, notice, unread }
+        MessageNotification {
+            session_id: (&self.session_id).into(),
+            turn_id: (&self.turn_id).into(),
+            rev: self.next_rev(),
+            item_id: format!("m{}", self.messages),
+            role,
+            delta: String::new(),
+            text: Some(text),
+            incomplete: false,
+            notice: None,
+            at: None,
+            ended_at: None,
+            unread: false,
+            attachments: Vec::new(),
+        }
     }
 
-    fn push(&mut self, entry: PageEntry) {
+    /// Adds the start or the end of the newest turn.
+    fn phase(&mut self, phase: TurnPhase) {
+        let turn = TurnNotification {
+            session_id: (&self.session_id).into(),
+            turn_id: (&self.turn_id).into(),
+            rev: self.next_rev(),
+            phase,
+        };
+        self.push(TranscriptEntry::Turn(turn));
+    }
+
+    fn push(&mut self, entry: TranscriptEntry) {
         self.complete |= match &self.end {
             PageEnd::Journal => false,
             PageEnd::Entry(number) => self.entries >= *number,
             PageEnd::Turn(turn) => {
-                matches!(&entry, PageEntry::Started { turn_id, .. } if turn_id == turn)
+                matches!(&entry, TranscriptEntry::Turn(it) if *turn == it.turn_id
+                    && matches!(it.phase, TurnPhase::Started { .. }))
             }
             PageEnd::Call(call) => {
-                matches!(&entry, PageEntry::Tool(it) if it.parent.is_none() && it.call_id == *call)
+                matches!(&entry, TranscriptEntry::Tool(it) if it.parent.is_none() && *call == it.call_id)
             }
         };
         if self.complete {
@@ -281,29 +254,13 @@ impl Transcript {
 }
 
 /// Approximate size of an entry's texts, in bytes.
-fn size(entry: &PageEntry) -> usize {
+fn size(entry: &TranscriptEntry) -> usize {
     match entry {
-        PageEntry::Started { task, .. } => task.len(),
-        PageEntry::Ended { end, .. } => end.summary.len(),
-        PageEntry::Message(message) => message.text.len(),
-        PageEntry::Tool(call) => call.title.len() + call.detail.as_ref().map_or(0, String::len),
-    }
-}
-
-impl From<&Attached> for StoredAttachment {
-    fn from(Attached { name, uri, content }: &Attached) -> Self {
-        let (kind, lines, mime) = match content {
-            AttachedContent::File { .. } => (StoredAttachmentKind::File, None, None),
-            AttachedContent::Folder => (StoredAttachmentKind::Folder, None, None),
-            AttachedContent::Selection { first_line, last_line, .. } => {
-                (StoredAttachmentKind::Selection, Some((*first_line, *last_line)), None)
-            }
-            AttachedContent::Text(_) => (StoredAttachmentKind::Text, None, None),
-            AttachedContent::Image(image) => {
-                (StoredAttachmentKind::Image, None, Some(image.mime.clone()))
-            }
-            AttachedContent::RefusedImage => (StoredAttachmentKind::Image, None, None),
-        };
-        Self { kind, name: name.clone(), uri: uri.clone(), lines, mime }
+        TranscriptEntry::Turn(TurnNotification { phase, .. }) => match phase {
+            TurnPhase::Started { text, .. } => text.len(),
+            TurnPhase::Ended { summary, .. } => summary.len(),
+        },
+        TranscriptEntry::Message(message) => message.text.as_ref().map_or(0, String::len),
+        TranscriptEntry::Tool(call) => call.detail.as_ref().map_or(0, String::len),
     }
 }
