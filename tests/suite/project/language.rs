@@ -70,6 +70,21 @@ fn doc_comments_begin_with_a_noun_phrase_or_a_verb() {
     assert!(count == MOST_OPENINGS, "{count} doc comments open with one of {OPENINGS:?}");
 }
 
+/// Most words of an entry of the changelog.
+const ENTRY_WORDS: usize = 20;
+
+#[test]
+fn an_entry_of_the_changelog_is_one_short_line() {
+    let text = fs::read_to_string(root().join("CHANGELOG.md")).unwrap();
+    let entries: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    assert!(entries.len() > 100, "{} entries", entries.len());
+    for entry in entries {
+        assert!(entry.split_whitespace().count() <= ENTRY_WORDS, "too long: {entry}");
+    }
+    let continued: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
+    assert!(continued.is_empty(), "{continued:#?}");
+}
+
 #[test]
 fn the_openings_are_found() {
     let text = "/// What it is.\n/// Of which kind.\nstruct A;\n//! Who.\n\n    /// Names.\n\n/** Whether */\n\
