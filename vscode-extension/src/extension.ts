@@ -91,11 +91,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ...parts,
     keepModes(store, context.workspaceState),
     ...(port === undefined ? [] : [reportState(port, { ...stateOf(store), ...surface })]),
-    vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration("cairn.review.mode")) {
-        store.apply({ kind: "setting", mode: modeSetting() });
-      }
-    }),
+    followModeSetting(store),
     ...simpleCommands(daemon, store, models, log),
   );
   void conversation.introduce(context.globalState);
@@ -133,6 +129,14 @@ export async function deactivate(): Promise<void> {
 /** From the user alone: it is a setting of the scope `application`. */
 function modeSetting(): ReviewMode {
   return vscode.workspace.getConfiguration("cairn").inspect<ReviewMode>("review.mode")?.globalValue ?? "review";
+}
+
+function followModeSetting(store: Store): vscode.Disposable {
+  return vscode.workspace.onDidChangeConfiguration((event) => {
+    if (event.affectsConfiguration("cairn.review.mode")) {
+      store.apply({ kind: "setting", mode: modeSetting() });
+    }
+  });
 }
 
 /** Views of the proposed edits, and the commands that decide them. */

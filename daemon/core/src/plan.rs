@@ -219,6 +219,17 @@ impl Plan {
     }
 
     /// Replaces the list like `replace`, unless reading the call has found faults.
+    /// Id of a new item; none of `taken`.
+    fn next_id(&mut self, taken: &[String]) -> String {
+        loop {
+            self.last_id += 1;
+            let id = self.last_id.to_string();
+            if !taken.contains(&id) {
+                return id;
+            }
+        }
+    }
+
     fn replace_unless(
         &mut self,
         drafts: Vec<Draft>,
@@ -245,15 +256,9 @@ impl Plan {
             });
             let id = match old {
                 Some(old) => old.id.clone(),
-                None => loop {
-                    self.last_id += 1;
-                    let id = self.last_id.to_string();
-                    // An item without a given id is shown with Cairn's id, which must not equal
-                    // another shown id.
-                    if given_id.is_some() || !given_ids.contains(&id) {
-                        break id;
-                    }
-                },
+                None if given_id.is_some() => self.next_id(&[]),
+                // It is shown with this id, which must not equal another shown id.
+                None => self.next_id(&given_ids),
             };
             let content = draft.content.trim().to_owned();
             let active_form = match draft.active_form {

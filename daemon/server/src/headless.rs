@@ -143,21 +143,30 @@ async fn work(
     let (started, end) = engine.turns(params, terminal, &folder, config_dir.as_deref()).await?;
     let kept = remember == Remember::Conversations;
     let resume = kept.then(|| resume_command(&started.session_id, arguments));
-    let end = RunEnd {
-        reason: end.reason,
-        exit_code: exit_code(&end),
-        summary: end.summary,
-        open_items: end.open_items,
-        unchecked_edits: end.unchecked_edits,
-        spent: Spent { elapsed: began.elapsed(), ..end.spent },
-        session: kept.then_some(started.session_id),
-        resume,
-    };
+    let end = run_end(end, began.elapsed(), kept.then_some(started.session_id), resume);
     terminal.report().ended(&end);
     engine.report_changes(terminal, &workspace).await?;
     drop(engine);
     tasks.wait().await;
     Ok(end)
+}
+
+fn run_end(
+    end: TurnEnd,
+    elapsed: Duration,
+    session: Option<String>,
+    resume: Option<String>,
+) -> RunEnd {
+    RunEnd {
+        reason: end.reason,
+        exit_code: exit_code(&end),
+        summary: end.summary,
+        open_items: end.open_items,
+        unchecked_edits: end.unchecked_edits,
+        spent: Spent { elapsed, ..end.spent },
+        session,
+        resume,
+    }
 }
 
 fn exit_code(end: &TurnEnd) -> u8 {

@@ -225,10 +225,8 @@ async fn run(
     mode: ReviewMode,
 ) -> Result<Ran, ToolFailure> {
     let (Some(tool), ToolArguments::Object(arguments)) = (tool, &call.arguments) else {
-        return Err(ToolFailure::Tell(format!(
-            "{} cannot be run with these arguments.",
-            call.name
-        )));
+        let told = format!("{} cannot be run with these arguments.", call.name);
+        return Err(ToolFailure::Tell(told));
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
     let (access, label) = (parsed.access(), parsed.label());
@@ -261,23 +259,20 @@ async fn run(
     let edited = approval::uri(&access).filter(|_| access.kind() == AccessKind::Edit);
     let after = context.clone();
     let ran = run_watched(progress, parsed, &access, approved, context).await;
-    let mut output = match ran {
-        Ok(output) => output,
-        Err(ToolFailure::Tell(text)) => {
-            let Some(words) = words else { return Err(ToolFailure::Tell(text)) };
-            return Ok(Ran::Output(Box::new(failed_with_words(text, &words)), None));
+    let mut output = match (ran, &words) {
+        (Ok(output), _) => output,
+        (Err(ToolFailure::Tell(text)), Some(words)) => {
+            return Ok(Ran::Output(Box::new(failed_with_words(text, words)), None));
         }
-        Err(fatal @ ToolFailure::Fatal(_)) => return Err(fatal),
+        (Err(failure), _) => return Err(failure),
     };
     if !output.left.is_empty() {
         let told = left::ask(progress, &after, &output.left).await?;
-        output.content.own(&told);
-        output.detail = Some(with_own(output.detail, &told));
+        add_own(&mut output, &told);
     }
     run_hooks_after(&after, &call.name, about(), &mut output).await;
     if let Some(words) = words {
-        output.content.own(&said(&words));
-        output.detail = Some(with_own(output.detail, &said(&words)));
+        add_own(&mut output, &said(&words));
     }
     Ok(Ran::Output(Box::new(output), edited))
 }
@@ -340,13 +335,14 @@ async fn run_watched(
     ran
 }
 
-/// Appends a text of Cairn's own to the detail of a call, whose marks are in place already.
-fn with_own(detail: Option<String>, words: &str) -> String {
-    let mut detail = detail.unwrap_or_default();
+/// Adds a text of Cairn to a result, for the model and for the user.
+fn add_own(output: &mut ToolOutput, words: &str) {
+    output.content.own(words);
+    let mut detail = output.detail.take().unwrap_or_default();
     if !detail.is_empty() && !detail.ends_with('\n') {
         detail.push('\n');
     }
-    detail + &marks::own(words)
+    output.detail = Some(detail + &marks::own(words));
 }
 
 /// Records the start of a command. Instruction files that change from then on are not treated as the user's.

@@ -143,11 +143,13 @@ async fn an_answer_for_any_further_words_holds_for_the_beginning_that_was_shown(
     assert!(asked.iter().all(|question| question.pattern.is_none()), "{asked:#?}");
     assert_eq!(rules(&test.editor).await.len(), 1);
 
-    // A file behind the beginning changed.
-    fs::write(test.path(".cargo/config.toml"), "[build]\n").unwrap();
+    // The agent changes a file behind the beginning, and the user allows that.
+    test.editor.will_answer(answer(ApprovalDecision::AllowOnce, None));
     test.editor.will_answer(answer(ApprovalDecision::Deny, None));
-    test.play([bash("c8", "cargo check --lib"), say("Done.")]).await;
-    let asked = test.editor.asked().split_off(4);
+    let change = json!({"path": ".cargo/config.toml", "content": "[build]\n"});
+    test.play([call("w", "write_file", change), bash("c8", "cargo check --lib"), say("Done.")])
+        .await;
+    let asked = test.editor.asked().split_off(5);
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].changed.as_deref(), Some(".cargo/config.toml"));
     assert_eq!(asked[0].pattern.as_deref(), Some("cargo check *"));

@@ -31,16 +31,8 @@ pub(super) fn heirs(
         Author::Agent(origin) => Some(Arc::new(origin.clone())),
         Author::User => None,
     };
-    // A hunk that only got a neighbour was neither joined nor split.
-    let stays = |hunk: &Hunk| {
-        let is_alone = |other: &Hunk| {
-            let share = shared(&other.old, &hunk.old).max(shared(&other.new, &hunk.new));
-            other.id == hunk.id || share.is_none_or(|lines| lines == 0)
-        };
-        blocks.iter().any(|(old, new)| hunk.old == *old && hunk.new == *new)
-            && former.iter().all(is_alone)
-    };
-    let (kept, changed): (Vec<&Hunk>, Vec<&Hunk>) = former.iter().partition(|hunk| stays(hunk));
+    let (kept, changed): (Vec<&Hunk>, Vec<&Hunk>) =
+        former.iter().partition(|hunk| stays(hunk, former, &blocks));
     let is_one_to_one = changed.len() <= 1 && blocks.len() <= 1 + kept.len();
     let kept: Vec<HunkId> = kept.into_iter().map(|hunk| hunk.id).collect();
     let kin = kin(changed);
@@ -83,6 +75,16 @@ pub(super) fn heirs(
         heirs.push(Hunk { id, old, new, origin, mixed, typed_inside, user, kin });
     }
     heirs
+}
+
+/// True for a hunk that at most got a neighbor: it was neither joined nor split.
+fn stays(hunk: &Hunk, former: &[Hunk], blocks: &[(Range<usize>, Range<usize>)]) -> bool {
+    let is_alone = |other: &Hunk| {
+        let share = shared(&other.old, &hunk.old).max(shared(&other.new, &hunk.new));
+        other.id == hunk.id || share.is_none_or(|lines| lines == 0)
+    };
+    blocks.iter().any(|(old, new)| hunk.old == *old && hunk.new == *new)
+        && former.iter().all(is_alone)
 }
 
 /// Sorted ids of hunks and of all hunks that they were joined with or split from.

@@ -76,6 +76,16 @@ impl Transition {
         }
     }
 
+    /// Returns true if it replaces text of the agent that may be on disk already.
+    #[must_use]
+    pub fn replaces_proposal(&self) -> bool {
+        match &self.cause {
+            Cause::Reject { .. } => self.after.is_some(),
+            Cause::Restore { .. } => true,
+            Cause::Call { .. } | Cause::Move { .. } => false,
+        }
+    }
+
     /// Returns its texts; `None`: it leaves no text here.
     fn intent(&self) -> Option<Intent> {
         let before = self.before.clone().unwrap_or_default();

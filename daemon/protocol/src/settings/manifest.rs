@@ -95,7 +95,27 @@ fn name(setting: &Setting) -> String {
 fn property(setting: &Setting, order: u32) -> Value {
     let mut property = Map::new();
     let mut put = |key: &str, value: Value| property.insert(key.to_owned(), value);
-    match setting.kind {
+    put_kind(setting.kind, |key, value| {
+        put(key, value);
+    });
+    let (key, text) = described("description", "markdownDescription", setting.description);
+    put(key, text);
+    if let Some(new) = setting.renamed_to {
+        put("markdownDeprecationMessage", format!("Use `#{SECTION}.{new}#` instead.").into());
+    }
+    let scope = match setting.scope {
+        SettingScope::User => "application",
+        SettingScope::Machine => "machine",
+        SettingScope::Workspace => "window",
+    };
+    put("scope", scope.into());
+    put("order", order.into());
+    Value::Object(property)
+}
+
+/// Puts the type, the default and the limits of a setting.
+fn put_kind(kind: SettingKind, mut put: impl FnMut(&str, Value)) {
+    match kind {
         SettingKind::Flag { default } => {
             put("type", "boolean".into());
             put("default", default.into());
@@ -115,9 +135,9 @@ fn property(setting: &Setting, order: u32) -> Value {
             }
         }
         SettingKind::Integer { minimum, default } => {
-            let kind =
+            let number =
                 if default.is_some() { json!("integer") } else { json!(["integer", "null"]) };
-            put("type", kind);
+            put("type", number);
             put("default", json!(default));
             put("minimum", minimum.into());
         }
@@ -146,19 +166,6 @@ fn property(setting: &Setting, order: u32) -> Value {
             put("additionalProperties", false.into());
         }
     }
-    let (key, text) = described("description", "markdownDescription", setting.description);
-    put(key, text);
-    if let Some(new) = setting.renamed_to {
-        put("markdownDeprecationMessage", format!("Use `#{SECTION}.{new}#` instead.").into());
-    }
-    let scope = match setting.scope {
-        SettingScope::User => "application",
-        SettingScope::Machine => "machine",
-        SettingScope::Workspace => "window",
-    };
-    put("scope", scope.into());
-    put("order", order.into());
-    Value::Object(property)
 }
 
 fn member(member: &SettingMember) -> Value {

@@ -110,7 +110,23 @@ pub fn choose(
         }
         _ => unusable.map(|failure| problem::of_failure(failure, name_of(wanted))),
     };
-    let (model, provider): (_, Arc<dyn Provider>) = match (wanted, anthropic, openai) {
+    let (model, provider) = provider(wanted, anthropic, openai, settings, &known);
+    let (provider_name, replay) = (name_of(wanted), wanted == ProviderChoice::Replay);
+    let info = ModelInfo { provider: provider_name.to_owned(), name: model, replay };
+    let max_tokens = settings.max_tokens.filter(|&tokens| tokens > 0);
+    let own_server = is_own_server(wanted, settings, environment);
+    Choice { provider, info, max_tokens, own_server, is_ollama, known, providers, unusable }
+}
+
+/// Name of the model, and the provider that answers with it.
+fn provider(
+    wanted: ProviderChoice,
+    anthropic: Result<AnthropicConfig, Failure>,
+    openai: Result<OpenAiConfig, Failure>,
+    settings: &ModelSettings,
+    known: &KnownServer,
+) -> (String, Arc<dyn Provider>) {
+    match (wanted, anthropic, openai) {
         (ProviderChoice::Anthropic, Ok(config), _) => {
             let model = config.model.clone();
             (model, Arc::new(Anthropic::new(config).knowing(known.clone())))
@@ -132,12 +148,7 @@ pub fn choose(
             let failure = Failure::new(FailureKind::Unusable, "No model is configured");
             (String::new(), Arc::new(Unusable(failure)))
         }
-    };
-    let (provider_name, replay) = (name_of(wanted), wanted == ProviderChoice::Replay);
-    let info = ModelInfo { provider: provider_name.to_owned(), name: model, replay };
-    let max_tokens = settings.max_tokens.filter(|&tokens| tokens > 0);
-    let own_server = is_own_server(wanted, settings, environment);
-    Choice { provider, info, max_tokens, own_server, is_ollama, known, providers, unusable }
+    }
 }
 
 /// Provider of the settings, or of `auto`. The flags: its key and address can be used.

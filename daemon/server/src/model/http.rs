@@ -231,14 +231,11 @@ impl Endpoint {
                 if text > MAX_TEXT {
                     return Err(protocol(format!("the text is larger than {MAX_TEXT} bytes")));
                 }
-                match forward(decoded, events).await.map_err(broken)? {
-                    Flow::Go => {}
-                    Flow::Over => {
-                        // Releases the conversation, so that the next round appends without a copy.
-                        drop(decoder);
-                        self.finish(response).await;
-                        return Ok(());
-                    }
+                if forward(decoded, events).await.map_err(broken)? == Flow::Over {
+                    // Releases the conversation, so that the next round appends without a copy.
+                    drop(decoder);
+                    self.finish(response).await;
+                    return Ok(());
                 }
             }
             if let Err(error) = read {
@@ -366,6 +363,7 @@ impl Endpoint {
 }
 
 /// Result of passing on events.
+#[derive(PartialEq, Eq)]
 enum Flow {
     Go,
     /// The answer ended, or the receiver was dropped.

@@ -257,12 +257,7 @@ impl Reviews {
         } else if done {
             entry.forget_done(in_flight.transition.after.as_ref());
         }
-        let deciding = match &in_flight.transition.cause {
-            Cause::Reject { .. } => in_flight.transition.after.is_some(),
-            Cause::Restore { .. } => true,
-            Cause::Call { .. } | Cause::Move { .. } => false,
-        };
-        let save = deciding && entry.saveable && done;
+        let save = in_flight.transition.replaces_proposal() && entry.saveable && done;
         match in_flight.then {
             Some(then) if done => entry.queue.push_front(*then),
             Some(then) => then.answer(answer.clone()),

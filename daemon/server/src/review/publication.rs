@@ -23,6 +23,20 @@ pub(crate) struct SessionEdits {
     pub(crate) awaited: bool,
 }
 
+/// A file of which nothing is proposed.
+fn without_edits(uri: String, path: String, rev: u32) -> ReviewNotification {
+    ReviewNotification {
+        uri,
+        path,
+        rev,
+        version: None,
+        kind: FileKind::Edited,
+        from: None,
+        waiting: false,
+        hunks: Vec::new(),
+    }
+}
+
 impl Reviews {
     /// Tells the client of each file whose review changed since the last time.
     pub(crate) fn publish(&mut self) {
@@ -35,17 +49,8 @@ impl Reviews {
             .collect();
         keys.sort();
         for (uri, path) in std::mem::take(&mut self.files.left) {
-            let rev = self.services.next_rev();
-            self.services.notify(Notice::Review(ReviewNotification {
-                uri,
-                path,
-                rev,
-                version: None,
-                kind: FileKind::Edited,
-                from: None,
-                waiting: false,
-                hunks: Vec::new(),
-            }));
+            let gone = without_edits(uri, path, self.services.next_rev());
+            self.services.notify(Notice::Review(gone));
         }
         for key in keys {
             let rev = self.services.next_rev();

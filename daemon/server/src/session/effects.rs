@@ -136,12 +136,7 @@ impl Sessions {
             }
             Effect::ToolAnswered { call, plan_item, content, is_error } => {
                 self.announce(session_id, turn_id, &call.id, &call.name, plan_item);
-                let (state, label) = match is_error {
-                    true => (ToolState::Failed, ToolLabel::NotRun { tool: call.name.clone() }),
-                    false => (ToolState::Done, ToolLabel::UpdatePlan),
-                };
-                let (state, label, detail) = (Some(state), Some(label), Some(content));
-                let update = ToolUpdate { state, label, detail, ..ToolUpdate::default() };
+                let update = answered(&call.name, content, is_error);
                 self.tool_update(session_id, turn_id, &call.id, update);
             }
             Effect::CallAnnounced { id, name } => {
@@ -322,4 +317,14 @@ pub(super) fn end_reason(reason: turn::EndReason) -> EndReason {
         turn::EndReason::Failed => EndReason::Failed,
         turn::EndReason::Limit => EndReason::Limit,
     }
+}
+
+/// Outcome of a call that the turn machine answered: of the planning tool, or one that cannot run.
+fn answered(tool: &str, content: String, is_error: bool) -> ToolUpdate {
+    let (state, label) = match is_error {
+        true => (ToolState::Failed, ToolLabel::NotRun { tool: tool.to_owned() }),
+        false => (ToolState::Done, ToolLabel::UpdatePlan),
+    };
+    let (state, label, detail) = (Some(state), Some(label), Some(content));
+    ToolUpdate { state, label, detail, ..ToolUpdate::default() }
 }

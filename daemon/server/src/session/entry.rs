@@ -185,6 +185,23 @@ impl SessionEntry {
         self.last_turn.as_ref().map(|turn| turn.turn_id.as_str().into()).unwrap_or_default()
     }
 
+    /// Takes the end of the newest turn of an earlier process.
+    pub(super) fn restore_turn(
+        &mut self,
+        turn: &TurnId,
+        rev: u32,
+        phase: TurnPhase,
+        interrupted: bool,
+    ) {
+        let (session_id, turn_id) = (self.id.clone().into(), turn.into());
+        let turn = TurnNotification { session_id, turn_id, rev, phase };
+        // The journal does not contain its end.
+        if interrupted && self.read_only.is_none() {
+            self.before.push(TranscriptEntry::Turn(turn.clone()));
+        }
+        self.last_turn = Some(turn);
+    }
+
     /// True if a call waits for an approval or an answer of the user.
     pub(super) fn asks_user(&self) -> bool {
         self.tools.iter().any(|tool| {

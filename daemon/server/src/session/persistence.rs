@@ -7,11 +7,10 @@ use std::{io, sync::Arc};
 
 use cairn_core::{
     ids::{SessionId, TurnId},
-    turn::{self, Input, Session},
+    turn::{self, Input, RestoredSession, Session, TurnSettings},
 };
 use cairn_protocol::{
-    EndReason, MessageRole, PlanNotification, ReadOnlyReason, TranscriptEntry, TurnNotification,
-    TurnPhase, TurnProblem, Usage,
+    EndReason, MessageRole, PlanNotification, ReadOnlyReason, TurnPhase, TurnProblem, Usage,
 };
 use futures_util::future::join_all;
 
@@ -92,80 +91,45 @@ impl Sessions {
     }
 
     pub(super) fn restore(&mut self, loaded: Loaded, place: RestoreOrder) {
-        let Loaded {
-            header,
-            memory,
-            streamed,
-            unheard,
-            page,
-            title,
-            name,
-            turns,
-            turn,
-            plan,
-            history,
-            tools,
-            queue,
-            subagents,
-            messages,
-            rev,
-            hold,
-        } = loaded;
-        let id = header.session_id.clone();
+        let id = loaded.header.session_id.clone();
         if self.entries.contains_key(&id) {
             return;
         }
-        self.services.rev_after(rev);
+        self.services.rev_after(loaded.rev);
         let settings = self.config.turn_settings(&self.config.choice.info.name);
-        let mut machine = Session::restore(settings, memory);
-        if let Some(text) = unheard {
-            machine.step(Input::Notice { text: format!("The user had said: {text}") });
-        }
-        let (journal, read_only) = match hold {
+        let machine = machine(settings, loaded.memory, loaded.unheard);
+        let (journal, read_only) = match loaded.hold {
             Hold::Ours(journal) => (started(Writer::spawn(journal, self.on_storage())), None),
             Hold::ReadOnly(cause) => (None, Some(cause)),
         };
+        let (turn, plan) = (loaded.turn, loaded.plan);
         let mode = turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode);
         let mut entry = SessionEntry {
             task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
-            title,
-            name,
-            turns,
-            work: PlanWork::of(plan.as_ref(), history),
-            tools,
-            queue: Queue::restored(queue),
-            messages,
+            title: loaded.title,
+            name: loaded.name,
+            turns: loaded.turns,
+            work: PlanWork::of(plan.as_ref(), loaded.history),
+            tools: loaded.tools,
+            queue: Queue::restored(loaded.queue),
+            messages: loaded.messages,
             journal,
             read_only,
-            before: page.entries,
-            earlier: page.earlier,
-            ..SessionEntry::new(id.clone(), machine, header.surroundings, mode)
+            before: loaded.page.entries,
+            earlier: loaded.page.earlier,
+            ..SessionEntry::new(id.clone(), machine, loaded.header.surroundings, mode)
         };
         let interrupted = matches!(&turn, Some((_, None)));
         let ended = turn.map(|(TurnLine { turn_id, .. }, ended)| {
             ended.unwrap_or_else(|| interruption(&entry, turn_id))
         });
         if let Some(ended) = &ended {
-            let turn = TurnNotification {
-                session_id: id.clone().into(),
-                turn_id: ended.turn_id.clone().into(),
-                rev: self.services.next_rev(),
-                phase: phase_of_end(&entry, ended, interrupted),
-            };
-            // The journal does not contain its end.
-            if interrupted && entry.read_only.is_none() {
-                entry.before.push(TranscriptEntry::Turn(turn.clone()));
-            }
-            entry.last_turn = Some(turn);
+            let phase = phase_of_end(&entry, ended, interrupted);
+            entry.restore_turn(&ended.turn_id, self.services.next_rev(), phase, interrupted);
         }
-        let of_plan = match (plan, &entry.last_turn) {
-            (Some(PlanNotification { turn_id, .. }), _) => Some(turn_id),
-            // It was created just before the end of the process and never shown.
-            (None, Some(turn)) if !entry.machine.plan().is_empty() => Some(turn.turn_id.clone()),
-            (None, _) => None,
-        };
+        let of_plan = turn_of_plan(plan, &entry);
         self.entries.insert(id.clone(), entry);
-        if let Some(record) = streamed {
+        if let Some(record) = loaded.streamed {
             self.write(&id, &Line::Step(record));
         }
         // The system prompt and the tools are not known yet; the next turn adds their tokens.
@@ -175,7 +139,7 @@ impl Sessions {
             RestoreOrder::Newest => self.order.push(id.clone()),
         }
         self.write_steps(&id);
-        self.restore_subagents(&id, subagents);
+        self.restore_subagents(&id, loaded.subagents);
         if let Some(turn_id) = of_plan {
             self.publish_plan(&id, &turn_id.into(), Vec::new());
         }
@@ -355,6 +319,25 @@ pub(super) fn open_items(machine: &turn::Session) -> u32 {
 /// True if another window has the session open.
 fn is_elsewhere(entry: &SessionEntry) -> bool {
     entry.read_only.as_ref().is_some_and(|why| why.reason == ReadOnlyReason::OpenElsewhere)
+}
+
+/// The turn machine of a stored session. `unheard`: task that is not in its conversation.
+fn machine(settings: TurnSettings, memory: RestoredSession, unheard: Option<String>) -> Session {
+    let mut machine = Session::restore(settings, memory);
+    if let Some(text) = unheard {
+        machine.step(Input::Notice { text: format!("The user had said: {text}") });
+    }
+    machine
+}
+
+/// Turn whose plan is shown. `None`: there is no plan.
+fn turn_of_plan(plan: Option<PlanNotification>, entry: &SessionEntry) -> Option<String> {
+    match (plan, &entry.last_turn) {
+        (Some(PlanNotification { turn_id, .. }), _) => Some(turn_id),
+        // It was created just before the end of the process and never shown.
+        (None, Some(turn)) if !entry.machine.plan().is_empty() => Some(turn.turn_id.clone()),
+        (None, _) => None,
+    }
 }
 
 /// End of a turn of which the journal has no end.

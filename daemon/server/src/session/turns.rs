@@ -71,9 +71,7 @@ impl Sessions {
         if params.text.trim().is_empty() && attached.is_empty() {
             return Err(RequestProblem::EmptyTask.into());
         }
-        let Some(workspace) = self.services.workspace.clone() else {
-            return Err(RequestProblem::NoFolder.into());
-        };
+        let workspace = self.services.workspace.clone().ok_or(RequestProblem::NoFolder)?;
         if let Some(unusable) = self.config.choice.unusable.as_ref().filter(|_| !params.demo) {
             return Err(RequestProblem::NoUsableModel { reason: unusable.clone() }.into());
         }
@@ -102,24 +100,19 @@ impl Sessions {
         session.title.get_or_insert_with(|| sessions::title(&params.text));
         session.turns += 1;
         session.tools.clear();
-        self.steps.push_back(SessionStep::Checkpoint {
-            session: session_id.clone(),
-            turn: turn_id.clone(),
-            task: params.text.clone(),
-        });
+        let (session, turn, task) = (session_id.clone(), turn_id.clone(), params.text.clone());
+        self.steps.push_back(SessionStep::Checkpoint { session, turn, task });
+        let (task, attachments) = (params.text.clone(), sessions::described(&attached));
         let line = TurnLine {
             turn_id: turn_id.clone(),
-            task: params.text.clone(),
+            task: task.clone(),
             mode,
             follow_up: opening.follow_up,
-            attachments: sessions::described(&attached),
+            attachments: attachments.clone(),
         };
         self.write(&session_id, &Line::Turn(line));
         self.bring_into_view(&session_id);
-        let started = TurnPhase::Started {
-            text: params.text.clone(),
-            attachments: sessions::described(&attached),
-        };
+        let started = TurnPhase::Started { text: task, attachments };
         self.publish_turn(&session_id, &turn_id, started);
         self.queue_follows_a_turn(&session_id);
         self.user_message(&session_id, &turn_id, params.text, &attached);

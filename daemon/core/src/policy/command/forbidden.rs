@@ -286,92 +286,21 @@ fn runs_unknown(words: &[String]) -> bool {
 }
 
 pub(super) fn is_shell(program: &str) -> bool {
-    const SHELLS: &[&str] = &[
-        ".",
-        "ash",
-        "bash",
-        "busybox",
-        "cmd",
-        "dash",
-        "eval",
-        "fish",
-        "ksh",
-        "mksh",
-        "powershell",
-        "pwsh",
-        "rbash",
-        "sh",
-        "source",
-        "wsl",
-        "xargs",
-        "yash",
-        "zsh",
-    ];
-    SHELLS.iter().any(|shell| same_program(program, shell))
+    const SHELLS: &str = ". ash bash busybox cmd dash eval fish ksh mksh powershell pwsh rbash sh source \
+        wsl xargs yash zsh";
+    SHELLS.split_whitespace().any(|shell| same_program(program, shell))
 }
 
 /// Returns true for programs that run their words, as a command or as a program in their own language.
 fn hands_on(program: &str) -> bool {
-    const RUNNERS: &[&str] = &[
-        "awk",
-        "builtin",
-        "chroot",
-        "chrt",
-        "command",
-        "coproc",
-        "deno",
-        "doas",
-        "entr",
-        "env",
-        "exec",
-        "expect",
-        "fakeroot",
-        "find",
-        "firejail",
-        "flock",
-        "gawk",
-        "ionice",
-        "lua",
-        "mawk",
-        "nice",
-        "node",
-        "nohup",
-        "nsenter",
-        "npx",
-        "parallel",
-        "perl",
-        "php",
-        "pkexec",
-        "pnpx",
-        "prlimit",
-        "proot",
-        "python",
-        "ruby",
-        "runuser",
-        "script",
-        "sed",
-        "setarch",
-        "setpriv",
-        "setsid",
-        "ssh",
-        "stdbuf",
-        "strace",
-        "su",
-        "sudo",
-        "systemd-run",
-        "taskset",
-        "tclsh",
-        "time",
-        "timeout",
-        "toybox",
-        "trap",
-        "unbuffer",
-        "unshare",
-        "watch",
-    ];
+    const RUNNERS: &str = "awk builtin chroot chrt command coproc deno doas entr env exec expect fakeroot \
+        find firejail flock gawk ionice lua mawk nice node nohup nsenter npx parallel \
+        perl php pkexec pnpx prlimit proot python ruby runuser script sed setarch \
+        setpriv setsid ssh stdbuf strace su sudo systemd-run taskset tclsh time timeout \
+        toybox trap unbuffer unshare watch";
     // `python3.12` and the like.
     let unnumbered = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    RUNNERS.iter().any(|runner| same_program(unnumbered, runner))
+    RUNNERS.split_whitespace().any(|runner| same_program(unnumbered, runner))
 }
 
 /// Returns true if a word names the program. Letter cases are ignored, as some file systems do, and so

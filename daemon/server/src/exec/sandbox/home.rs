@@ -55,25 +55,16 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
     if in_workspace {
         add_plain_entries(home, found);
     }
-    let mut shown = scope.view.detected.places.clone();
     let below = |path: &Path| path.starts_with(home) && path != home;
-    for path in folders
-        .iter()
-        .flat_map(|folder| git::folders_read_by_git(folder))
-        .filter(|path| below(path))
-    {
-        shown.push(Placed { from: path.clone(), at: path });
-    }
+    let mut shown = scope.view.detected.places.clone();
+    let read_by_git = folders.iter().flat_map(|folder| git::folders_read_by_git(folder));
+    let read_by_git = read_by_git.filter(|path| below(path));
+    shown.extend(read_by_git.map(|path| Placed { from: path.clone(), at: path }));
     // Paths that the user names in a setting are visible even if they are secrets.
-    let mut allowed_secrets = Vec::new();
-    for path in &scope.view.readable {
-        let Some(at) = real_path_below(home, scope.home, path) else { continue };
-        let Ok(from) = at.canonicalize() else { continue };
-        if !home.starts_with(&from) {
-            allowed_secrets.extend([at.clone(), from.clone()]);
-            shown.push(Placed { from, at });
-        }
-    }
+    let named = named_places(home, scope);
+    let allowed_secrets: Vec<PathBuf> =
+        named.iter().flat_map(|Placed { from, at }| [at.clone(), from.clone()]).collect();
+    shown.extend(named);
     // Paths in the workspace or another writable folder are visible with that folder.
     let writable: Vec<PathBuf> = found.writable.iter().chain(folders).cloned().collect();
     let in_writable = |path: &Path| {
@@ -115,10 +106,19 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
     found.placed.extend(settings.cloned());
     found.home = Some(Home { at: home.to_owned(), writable: !in_workspace });
     hide_paths(hidden, scope, folders, found);
-    let (files, dirs) = (&mut found.hidden_files, &mut found.hidden_folders);
-    for list in [files, dirs] {
+    for list in [&mut found.hidden_files, &mut found.hidden_folders] {
         list.retain(|path| is_visible(path));
     }
+}
+
+/// Returns the paths below the home folder that the user names in a setting.
+fn named_places(home: &Path, scope: &ScanScope) -> Vec<Placed> {
+    let named = scope.view.readable.iter().filter_map(|path| {
+        let at = real_path_below(home, scope.home, path)?;
+        let from = at.canonicalize().ok()?;
+        (!home.starts_with(&from)).then_some(Placed { from, at })
+    });
+    named.collect()
 }
 
 /// Returns the secrets of the home folder, at each path where a folder shows them.
