@@ -18,7 +18,7 @@ use crate::{
     pure::todos,
     table::{
         Aim::{Below, None},
-        Table, Unit, median,
+        Table, Unit, middle,
     },
 };
 
@@ -198,12 +198,6 @@ impl Latencies {
         self.last.push(next.last_byte - sent);
         self.size = next.size;
     }
-}
-
-fn middle(times: &[Duration]) -> f64 {
-    let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
-    seconds.sort_by(f64::total_cmp);
-    median(&seconds)
 }
 
 /// Pace of an answer.

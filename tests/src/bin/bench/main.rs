@@ -7,6 +7,7 @@
 // A measurement that cannot be made ends the program, and the table goes to the terminal.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+mod bare_loop;
 mod commands;
 mod daemon;
 mod engine;
@@ -22,9 +23,10 @@ use table::Table;
 
 type Measurement = fn(&mut Table);
 
-const MEASUREMENTS: [(&str, Measurement); 15] = [
+const MEASUREMENTS: [(&str, Measurement); 16] = [
     ("start", engine::start),
     ("floor", engine::floor),
+    ("loop", bare_loop::multiples),
     ("plan", engine::plan),
     ("request", engine::first_request),
     ("rounds", engine::rounds),
