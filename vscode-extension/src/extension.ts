@@ -41,7 +41,7 @@ import { HunkLenses } from "./review/lenses";
 import { HunkDecorations } from "./review/hunkDecorations";
 import { EditsTree } from "./review/tree";
 import { FileWatcher } from "./review/watcher";
-import { ReadingPlace } from "./review/readingPlace";
+import { ScrollAnchor } from "./review/scrollAnchor";
 import { ReviewKeys } from "./review/reviewKeys";
 import { RemovedZones } from "./review/zones";
 import { Notices } from "./status/notices";
@@ -148,7 +148,7 @@ function reviewParts(context: vscode.ExtensionContext, daemon: Agent, store: Sto
     current,
     new EditsTree(store, context.workspaceState),
     new HunkDecorations(store, context.extensionUri),
-    new ReadingPlace(edits),
+    new ScrollAnchor(edits),
     new RemovedZones(store),
     new HunkLenses(store),
     new FileBadges(store),

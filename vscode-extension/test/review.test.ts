@@ -7,10 +7,10 @@ import { HunkActions } from "../src/review/actions";
 import { byPlanItem } from "../src/review/groups";
 import { HunkLenses } from "../src/review/lenses";
 import { HunkDecorations } from "../src/review/hunkDecorations";
-import { rejectionOf } from "../src/review/ownText";
+import { rejectionOf } from "../src/review/keepOrDrop";
 import { ReviewCommands } from "../src/review/commands";
 import { RepeatGuard } from "../src/review/repeat";
-import { ReadingPlace, linesAddedAbove } from "../src/review/readingPlace";
+import { ScrollAnchor, linesAddedAbove } from "../src/review/scrollAnchor";
 import { struckWords } from "../src/review/removedText";
 import { RemovedZones } from "../src/review/zones";
 import { type PlacedHunk, lineCounts } from "../src/stores/review";
@@ -562,7 +562,7 @@ describe("the text in view", () => {
     let applying = true;
     const now = vi.spyOn(Date, "now");
     documentChanges.length = 0;
-    new ReadingPlace({ isApplying: () => applying });
+    new ScrollAnchor({ isApplying: () => applying });
     const edited = (at: number): void => {
       now.mockReturnValue(at);
       documentChanges.forEach((listen) => {

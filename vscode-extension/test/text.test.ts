@@ -11,7 +11,7 @@ import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
 import { answerRows, approvalNotice, previewName } from "../src/text/approval";
 import { pieces } from "../src/text/width";
-import { inert, oneLine, sentences, visible } from "../src/text/display";
+import { plainText, oneLine, sentences, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { fenced } from "../src/text/fence";
 import { ruleRows } from "../src/text/rules";
@@ -44,7 +44,7 @@ describe("text in labels", () => {
   });
 
   it("holds no link and no icon", () => {
-    expect(inert("[Allow](command:evil) $(check)")).toBe("[Allow]\u2060(command:evil) $\u2060(check)");
+    expect(plainText("[Allow](command:evil) $(check)")).toBe("[Allow]\u2060(command:evil) $\u2060(check)");
   });
 });
 

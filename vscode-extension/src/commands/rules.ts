@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import type { Agent } from "../daemon/agent";
 import { type AllowedCommand, requests } from "../protocol";
-import { inert } from "../text/display";
+import { plainText } from "../text/display";
 import { ruleRows } from "../text/rules";
 import { showFailure } from "../status/offer";
 
@@ -28,7 +28,7 @@ export async function manageRules(agent: Agent): Promise<void> {
     pick.items = ruleRows(rules).map((row): Row =>
       "separator" in row
         ? { label: row.separator, kind: vscode.QuickPickItemKind.Separator }
-        : { label: inert(row.label), description: inert(row.description), rule: row.rule, buttons: [button] },
+        : { label: plainText(row.label), description: plainText(row.description), rule: row.rule, buttons: [button] },
     );
     pick.busy = false;
     if (rules.length === 0) {
@@ -40,7 +40,7 @@ export async function manageRules(agent: Agent): Promise<void> {
     if (rule !== undefined) {
       pick.busy = true;
       await agent.request(requests.revokeRule, { folder: rule.folder, command: rule.command });
-      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: “{0}” is asked for again.", inert(rule.command)), 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: “{0}” is asked for again.", plainText(rule.command)), 5_000);
       await load();
     }
   };

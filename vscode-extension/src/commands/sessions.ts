@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Agent } from "../daemon/agent";
 import { type ExportFormat, type SessionSnapshot, type SessionSummary, requests } from "../protocol";
 import type { Store } from "../stores/store";
-import { inert, oneLine } from "../text/display";
+import { plainText, oneLine } from "../text/display";
 import { sessionTitle } from "../text/sessions";
 import { showFailure } from "../status/offer";
 import { type SessionButton, SessionList } from "./sessionList";
@@ -139,7 +139,7 @@ export class SessionCommands implements vscode.Disposable {
   /** The daemon keeps the files of a deleted session for a while. */
   async #offerUndo(session: Named, wasInView: boolean): Promise<void> {
     const undo = vscode.l10n.t("Undo");
-    const name = inert(oneLine(sessionTitle(session), 60));
+    const name = plainText(oneLine(sessionTitle(session), 60));
     const answer = await vscode.window.showInformationMessage(
       vscode.l10n.t("The session “{0}” was deleted. The files it changed stay as they are.", name),
       undo,

@@ -1,6 +1,6 @@
 import { l10n } from "vscode";
 
-import { type Again, chipLabel, withContent } from "../conversation/attachments";
+import { type ResentContent, chipLabel, withContent } from "../conversation/attachments";
 import type { Agent } from "../daemon/agent";
 import { type Attachment, type ReviewMode, type TaskContext, requests } from "../protocol";
 import type { Turn } from "../stores/session";
@@ -38,7 +38,7 @@ export class TaskRequests {
   }
 
   /** Attachments of a message of a turn, with their content, to be sent again. */
-  async contentOf(sessionId: string, turnId: string, sentWith: readonly Attachment[]): Promise<Again> {
+  async contentOf(sessionId: string, turnId: string, sentWith: readonly Attachment[]): Promise<ResentContent> {
     const inStore = sentWith.some(({ kind }) => kind !== "file" && kind !== "folder");
     const { attachments } = inStore ? await this.agent.request(requests.turnAttachments, { sessionId, turnId }) : { attachments: [] };
     return withContent(sentWith, attachments);

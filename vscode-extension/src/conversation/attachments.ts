@@ -45,13 +45,13 @@ export function sentWith(text: string, attachments: readonly Attachment[]): { re
 }
 
 /** Attachments of a message that is sent again, and those whose content is gone. */
-export interface Again {
+export interface ResentContent {
   readonly attachments: readonly Attachment[];
   readonly lost: readonly Attachment[];
 }
 
 /** Attachments as a message names them, with the content that the session has kept. Files and folders are read again. */
-export function withContent(sentWith: readonly Attachment[], kept: readonly Attachment[]): Again {
+export function withContent(sentWith: readonly Attachment[], kept: readonly Attachment[]): ResentContent {
   const left = [...kept];
   const [attachments, lost]: [Attachment[], Attachment[]] = [[], []];
   for (const named of sentWith) {

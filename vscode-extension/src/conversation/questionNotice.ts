@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import type { AskParams } from "../protocol";
 import type { Store } from "../stores/store";
-import { inert, oneLine } from "../text/display";
+import { plainText, oneLine } from "../text/display";
 
 /** View in which questions are answered. */
 interface View {
@@ -15,7 +15,7 @@ interface View {
 export function questionNotice(store: Store, view: View): vscode.Disposable {
   const notify = async ({ questionId, text }: AskParams): Promise<void> => {
     const open = vscode.l10n.t("Open");
-    const chosen = await vscode.window.showInformationMessage(inert(vscode.l10n.t("Cairn asks: {0}", oneLine(text, 200))), open);
+    const chosen = await vscode.window.showInformationMessage(plainText(vscode.l10n.t("Cairn asks: {0}", oneLine(text, 200))), open);
     if (chosen === open && store.state.questions.waiting.some((waiting) => waiting.questionId === questionId)) {
       await view.focus();
     }

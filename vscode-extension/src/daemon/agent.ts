@@ -25,7 +25,7 @@ import {
 } from "../protocol";
 import { Emitter } from "../stores/emitter";
 import type { Link } from "../stores/status";
-import { inert, oneLine } from "../text/display";
+import { plainText, oneLine } from "../text/display";
 import { textOf } from "../text/messages";
 import { discover } from "./discover";
 import { Configuration } from "./configuration";
@@ -210,7 +210,7 @@ export class Agent implements vscode.Disposable {
 export function reasonOf(error: unknown): string {
   const problem = problemOf(error);
   const fallback = error instanceof Error ? error.message : String(error);
-  return inert(oneLine(problem === undefined ? fallback : textOf(problem), 600));
+  return plainText(oneLine(problem === undefined ? fallback : textOf(problem), 600));
 }
 
 /** The message about a refused request; `undefined` for any other error. */

@@ -5,7 +5,7 @@ import type { ApprovalDecision } from "../protocol";
 import { ARMED_AFTER_MS, type Answered, type Asking } from "../stores/approval";
 import type { Store } from "../stores/store";
 import { type Approval, type Answer, LEAVE, MOVE_BACK, answerRows, approvalNotice } from "../text/approval";
-import { inert, oneExactLine, oneLine } from "../text/display";
+import { plainText, oneExactLine, oneLine } from "../text/display";
 import { Previews } from "./previews";
 
 interface Choice extends vscode.QuickPickItem {
@@ -219,7 +219,7 @@ export class ApprovalPrompt implements vscode.Disposable {
       return await vscode.window.showInputBox(
         {
           title: decision === "deny" ? vscode.l10n.t("Deny and Say Why") : vscode.l10n.t("Allow and Say"),
-          prompt: inert(command),
+          prompt: plainText(command),
           placeHolder: vscode.l10n.t("Message to the agent"),
           ignoreFocusOut: true,
         },

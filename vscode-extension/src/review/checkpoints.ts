@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import type { Agent } from "../daemon/agent";
 import { type Checkpoint, type CheckpointConflict, requests } from "../protocol";
-import { inert, label, oneLine } from "../text/display";
+import { plainText, label, oneLine } from "../text/display";
 import { textOf } from "../text/messages";
 import { showFailure } from "../status/offer";
 
@@ -58,7 +58,7 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
       await this.#askToOverwrite(checkpoint, conflicts);
     } else if (failed.length > 0) {
       const lines = oneLine(failed.map(textOf).join("; "), 400);
-      void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some files were not restored: {0}", lines)));
+      void vscode.window.showWarningMessage(plainText(vscode.l10n.t("Some files were not restored: {0}", lines)));
     } else {
       const task = oneLine(checkpoint.task, 80);
       const message =
@@ -66,7 +66,7 @@ export class CheckpointCommands implements vscode.TextDocumentContentProvider, v
           ? vscode.l10n.t("1 file is as before “{0}”.", task)
           : vscode.l10n.t("{0} files are as before “{1}”.", restored.length, task);
       const undo = vscode.l10n.t("Undo");
-      const answer = await vscode.window.showInformationMessage(inert(message), undo);
+      const answer = await vscode.window.showInformationMessage(plainText(message), undo);
       if (answer === undo) {
         await vscode.commands.executeCommand("cairn.undoDecision");
       }
@@ -123,7 +123,7 @@ async function pick(checkpoints: readonly Checkpoint[]): Promise<Checkpoint | un
     return undefined;
   }
   const items = checkpoints.map((checkpoint) => ({
-    label: inert(vscode.l10n.t("Before “{0}”", oneLine(checkpoint.task, 80))),
+    label: plainText(vscode.l10n.t("Before “{0}”", oneLine(checkpoint.task, 80))),
     description: checkpoint.files.length === 1 ? vscode.l10n.t("1 file") : vscode.l10n.t("{0} files", checkpoint.files.length),
     detail: label(checkpoint.files.join(", "), 160),
     checkpoint,

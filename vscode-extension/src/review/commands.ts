@@ -5,13 +5,13 @@ import type { Agent } from "../daemon/agent";
 import { type DecideParams, type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
 import { type PlacedHunk, canAccept } from "../stores/review";
 import type { Store } from "../stores/store";
-import { inert, oneLine } from "../text/display";
+import { plainText, oneLine } from "../text/display";
 import { textOf } from "../text/messages";
 import { type Baselines, isComparison } from "./baseline";
 import type { CurrentEdit } from "./currentEdit";
 import { addedLines } from "./editors";
 import type { Group } from "./groups";
-import { rejectionOf } from "./ownText";
+import { rejectionOf } from "./keepOrDrop";
 import { RepeatGuard } from "./repeat";
 import { advances, awaitNewEdit, goesBack, reportWithout } from "./report";
 import { showFailure } from "../status/offer";
@@ -237,7 +237,7 @@ export class ReviewCommands implements vscode.Disposable {
     }
     if (result.failed.length > 0) {
       const lines = oneLine(result.failed.map(textOf).join("; "), 400);
-      void vscode.window.showWarningMessage(inert(vscode.l10n.t("Some edits were not decided: {0}", lines)));
+      void vscode.window.showWarningMessage(plainText(vscode.l10n.t("Some edits were not decided: {0}", lines)));
     } else if (result.stale > 0) {
       say(
         result.stale === 1
@@ -456,5 +456,5 @@ function activeUri(): string | undefined {
 }
 
 function say(text: string): void {
-  vscode.window.setStatusBarMessage(inert(vscode.l10n.t("Cairn: {0}", oneLine(text))), 6_000);
+  vscode.window.setStatusBarMessage(plainText(vscode.l10n.t("Cairn: {0}", oneLine(text))), 6_000);
 }

@@ -5,7 +5,7 @@ import { contextKeys } from "../status/contextKeys";
 import type { PlacedHunk } from "../stores/review";
 import type { Store } from "../stores/store";
 import type { CurrentEdit } from "./currentEdit";
-import { LateLetters } from "./lateLetters";
+import { TypedAfterReview } from "./typedAfterReview";
 import { reportWithout } from "./report";
 
 /** Effect of a key of the review mode. */
@@ -37,7 +37,7 @@ export class ReviewKeys implements vscode.Disposable {
   #on = false;
   /** The mode ended by typing: what is typed next goes into the text as well. */
   #typing = false;
-  readonly #late = new LateLetters();
+  readonly #late = new TypedAfterReview();
   /** Keys take effect one after the other, however quickly they are pressed. */
   #keys: Promise<unknown> = Promise.resolve();
   /** Keys that were pressed and have not taken effect. */

@@ -7,7 +7,7 @@ import type { Banner } from "../protocol";
 import type { Turn } from "../stores/session";
 import type { Store } from "../stores/store";
 import { firstParagraph, lastQuestion } from "../text/answer";
-import { inert, oneLine } from "../text/display";
+import { plainText, oneLine } from "../text/display";
 import { type Action, actionOf, actionsOfEnd, textOf } from "../text/messages";
 import { type Show, offerActions } from "./offer";
 
@@ -198,7 +198,7 @@ async function ended(turn: Turn): Promise<void> {
       );
       break;
     case "completed":
-      vscode.window.setStatusBarMessage(inert(doneWords(turn)), DONE_MS);
+      vscode.window.setStatusBarMessage(plainText(doneWords(turn)), DONE_MS);
       break;
     case "cancelled":
     case "interrupted":

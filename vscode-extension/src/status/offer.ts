@@ -1,14 +1,14 @@
 import * as vscode from "vscode";
 
 import { problemOf, reasonOf } from "../daemon/agent";
-import { inert, oneLine } from "../text/display";
+import { plainText, oneLine } from "../text/display";
 import { type Action, actionOf } from "../text/messages";
 
 export type Show = (message: string, ...items: string[]) => Thenable<string | undefined>;
 
 /** Shows a notification with buttons, and runs the command of the chosen one. */
 export async function offerActions(show: Show, message: string, actions: readonly Action[]): Promise<void> {
-  const choice = await show(inert(oneLine(message, 400)), ...actions.map(({ label }) => label));
+  const choice = await show(plainText(oneLine(message, 400)), ...actions.map(({ label }) => label));
   const action = actions.find(({ label }) => label === choice);
   if (action !== undefined) {
     const [command, ...args] = action.command;

@@ -5,7 +5,7 @@ import type { Store } from "../stores/store";
 import type { ReviewNotification } from "../protocol";
 import type { State } from "../stores/state";
 import { questionWords } from "../text/approval";
-import { inert, oneLine, sentences } from "../text/display";
+import { plainText, oneLine, sentences } from "../text/display";
 import { textOf } from "../text/messages";
 import { modeText } from "../text/modes";
 import { Countdown } from "./countdown";
@@ -50,7 +50,7 @@ export class StatusBar implements vscode.Disposable {
       waitsFor: waitsFor(this.store.state),
       running: sessions.running,
       plan,
-      step: inert(oneLine(step?.activeForm === "" ? step.content : (step?.activeForm ?? ""), 40)),
+      step: plainText(oneLine(step?.activeForm === "" ? step.content : (step?.activeForm ?? ""), 40)),
       failed: reason === "failed",
       asks: reason === "needsInput",
       planReady,
@@ -109,7 +109,7 @@ function waitsFor({ approvals, reviews, questions }: State): string {
           ? vscode.l10n.t("Answer the question")
           : "";
   const more = approvals.waiting.length + reviews.waiting.length + questions.waiting.length - 1;
-  return inert(more > 0 ? `${words} (+${more})` : words);
+  return plainText(more > 0 ? `${words} (+${more})` : words);
 }
 
 function showEdits(file: ReviewNotification): vscode.Command {

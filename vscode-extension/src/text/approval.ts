@@ -2,7 +2,7 @@ import { l10n } from "vscode";
 
 import type { ApprovalDecision, ApproveParams, CallDecision, UiMessage } from "../protocol";
 import { timeOfDay } from "./ago";
-import { exact, inert, label, oneExactLine, oneLine } from "./display";
+import { exact, plainText, label, oneExactLine, oneLine } from "./display";
 import { textOf } from "./messages";
 import { pieces } from "./width";
 
@@ -67,7 +67,7 @@ export function approvalNotice({ title, command, subagent, changed, quarantined,
   const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
   const event = quarantined === true ? l10n.t("Protected files appeared or changed while a command ran. Cairn moved them to quarantine.") + " " : "";
   const warning = risk === "" ? "" : ` (${risk})`;
-  return { message: inert(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}${warning}`), whole: shown === command.replace(/\n+$/, "") };
+  return { message: plainText(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}${warning}`), whole: shown === command.replace(/\n+$/, "") };
 }
 
 /** The question in a few words, for a row or the status bar: `Allow? node --test`. */
@@ -85,7 +85,7 @@ export function commandRows(command: string): string[] {
   return exact(command)
     .split("\n")
     .flatMap((line) => pieces(line, ROW_EM).map((piece, at) => (at === 0 ? "" : GOES_ON) + piece))
-    .map((row) => inert(row === "" ? " " : row));
+    .map((row) => plainText(row === "" ? " " : row));
 }
 
 /** Answers about files that a command left and that were moved to quarantine. */
@@ -131,7 +131,7 @@ export function answerRows(
   const always: AnswerRow = {
     label: `$(shield) ${rulesFolder === undefined ? l10n.t("Always Allow in This Folder") : l10n.t("Always Allow in the Folder It Enters")}`,
     description: inDetail ? l10n.t("word for word:") : wordForWord(rules.length),
-    ...(inDetail ? { detail: inert(exact(only)) } : {}),
+    ...(inDetail ? { detail: plainText(exact(only)) } : {}),
     answer: { decision: "allowAlways" },
   };
   return [
@@ -152,7 +152,7 @@ export function answerRows(
     },
     // Separators have no label: it would be drawn in the next row and cut the text there.
     DIVIDED,
-    ...(changed === undefined ? [] : pieces(`$(warning) ${inert(changedSince(changed))}`, ROW_EM).map((row) => ({ label: row }))),
+    ...(changed === undefined ? [] : pieces(`$(warning) ${plainText(changedSince(changed))}`, ROW_EM).map((row) => ({ label: row }))),
     ...lines(command),
     ...folder(cwd),
     ...(rules.length === 0 || inDetail
@@ -169,7 +169,7 @@ export function answerRows(
 function withMore(pattern: string, rulesFolder: string | undefined): AnswerRow {
   return {
     label: `$(shield) ${rulesFolder === undefined ? l10n.t("Always Allow in This Folder, with Any Further Words") : l10n.t("Always Allow in the Folder It Enters, with Any Further Words")}`,
-    detail: inert(exact(pattern)),
+    detail: plainText(exact(pattern)),
     answer: { decision: "allowPattern" },
   };
 }

@@ -42,13 +42,13 @@ export function sentences(lines: readonly string[]): string {
  * For a notification, where the editor turns `[text](target)` into a link and `$(name)` into an
  * icon: a word joiner takes both readings away and is not seen.
  */
-export function inert(text: string): string {
+export function plainText(text: string): string {
   return text.replace(/\]\(/g, "]\u2060(").replace(/\$\(/g, "$\u2060(");
 }
 
 /** Labels, where only `$(name)` means something. */
 export function label(text: string, limit?: number): string {
-  return inert(oneLine(text, limit));
+  return plainText(oneLine(text, limit));
 }
 
 /** Names of hosts as the network knows them: letters of other alphabets may look like Latin ones. */

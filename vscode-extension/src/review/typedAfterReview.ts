@@ -24,7 +24,7 @@ type Change = Pick<vscode.TextDocumentContentChangeEvent, "rangeOffset" | "range
  * Letters that VS Code gave to Cairn as keys although they belong in the text. Each is inserted at the place
  * of its key press, so that it does not matter which letters VS Code has typed since.
  */
-export class LateLetters {
+export class TypedAfterReview {
   readonly #waiting: LateLetter[] = [];
   #inserting: Promise<void> | undefined;
   /** The text has not changed since the last attempt began. */

@@ -12,7 +12,7 @@ const TYPING_MS = 1_500;
  * Limits: a wrapped line is one line, and the zone of removed lines, which VS Code inserts later, still
  * moves the text by its height: measured, 38 pixels.
  */
-export class ReadingPlace implements vscode.Disposable {
+export class ScrollAnchor implements vscode.Disposable {
   readonly #subscription: vscode.Disposable;
   #typed: { readonly document: vscode.TextDocument; readonly at: number } | undefined;
 
