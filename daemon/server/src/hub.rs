@@ -134,8 +134,8 @@ impl Hub {
             ClientEvent::DidClose { uri } => self.components.reviews.did_close(&uri),
             ClientEvent::Settings(section) => self.configure(&section),
             ClientEvent::WatchedFiles(uris) => self.components.reviews.watched(&uris),
-            ClientEvent::DeletedFiles(uris) => self.components.reviews.user_deleted(&uris),
-            ClientEvent::RenamedFiles(renames) => self.components.reviews.user_renamed(&renames),
+            ClientEvent::DeletedFiles(uris) => self.components.reviews.on_user_delete(&uris),
+            ClientEvent::RenamedFiles(renames) => self.components.reviews.on_user_rename(&renames),
             ClientEvent::Credentials(credentials) => {
                 self.components.sessions.credentials(credentials)
             }

@@ -84,7 +84,7 @@ pub trait Edits: Send + Sync + 'static {
     fn flush(&self) -> BoxFuture<'static, Vec<String>>;
 
     /// Reports that a command ran and files may have changed.
-    fn command_ran(&self);
+    fn on_command_end(&self);
 }
 
 /// Proposed change of one file.
@@ -203,14 +203,14 @@ pub struct ToolUpdate {
     /// Sent with the final state: the changed file.
     pub edited: Option<String>,
     /// Sent with the final state: the text that the model has now read.
-    pub saw: Option<Saw>,
+    pub read_text: Option<ReadText>,
     /// Sent with the final state: the instructions of the folders above that file.
     pub near: Vec<Instructions>,
 }
 
 /// Text of a file that a model has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saw {
+pub struct ReadText {
     pub key: FileKey,
     pub text: Text,
 }

@@ -33,7 +33,7 @@ mod output;
 mod tests;
 
 use command::Running;
-pub use command::{Command, Ended, GoesOn, Handle, ProcessSnapshot, Waited, Written};
+pub use command::{Command, Ended, Handle, OngoingProcess, ProcessSnapshot, Waited, Written};
 pub use output::Progress;
 
 /// Logs of commands that ended in their call, kept so that the agent can read them.
@@ -140,7 +140,7 @@ impl Processes {
         command: Command,
         session: &SessionId,
         start: Start,
-    ) -> Option<(ProcessId, ProcessHandle, GoesOn)> {
+    ) -> Option<(ProcessId, ProcessHandle, OngoingProcess)> {
         let Command { running, end_on_drop } = command;
         running.output().begin_log();
         let mut sessions = self.lock();
@@ -154,7 +154,7 @@ impl Processes {
         drop(sessions);
         end_on_drop.map(DropGuard::disarm);
         self.changed(session);
-        Some((id, ProcessHandle(Arc::clone(&running)), GoesOn(running)))
+        Some((id, ProcessHandle(Arc::clone(&running)), OngoingProcess(running)))
     }
 
     /// Words about the file with the whole output, for a result that was cut. The file is kept.

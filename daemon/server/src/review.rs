@@ -14,7 +14,7 @@ use crate::{
     config::Settings,
     event::Selection,
     exec::sandbox::Watch,
-    ports::{Edits, Proposal, Proposed, Saw},
+    ports::{Edits, Proposal, Proposed, ReadText},
     secrets,
     services::{Mailbox, Services},
     store::reviews::ReviewStore,
@@ -106,18 +106,18 @@ impl Reviews {
         match event {
             ReviewEvent::Propose { proposal, reply } => self.propose(proposal, reply),
             ReviewEvent::Flush { reply } => self.flush(reply),
-            ReviewEvent::CommandRan => self.look_at_closed_files(),
+            ReviewEvent::CommandRan => self.refresh_closed_files(),
             ReviewEvent::Applied { edit_id, result } => self.applied(edit_id, result),
             ReviewEvent::Unseen { edit_id } => self.unseen(edit_id),
             ReviewEvent::Overdue { edit_id } => self.overdue(edit_id),
             ReviewEvent::DiskText { key, purpose, read, found } => {
-                self.disk_answered(&key, purpose, read, found);
+                self.on_disk_read(&key, purpose, read, found);
             }
             ReviewEvent::Rejected(rejected) => self.rejected(rejected),
             ReviewEvent::Restored(restored) => self.restored(restored),
-            ReviewEvent::GoingBack(going) => self.going_back(*going),
-            ReviewEvent::WentBack(went) => self.went_back(*went),
-            ReviewEvent::MadeAgain(made) => self.made_again(*made),
+            ReviewEvent::CheckpointRestore(going) => self.on_checkpoint_restore(*going),
+            ReviewEvent::CheckpointRestored(went) => self.on_checkpoint_restored(*went),
+            ReviewEvent::OutdatedReapplied(made) => self.on_outdated_reapplied(*made),
         }
     }
 
@@ -127,14 +127,14 @@ impl Reviews {
     }
 
     /// The session's model has read a text. Texts of sessions that are not in memory are forgotten.
-    pub(crate) fn saw(
+    pub(crate) fn record_read(
         &mut self,
         session: &SessionId,
-        saw: Saw,
+        saw: ReadText,
         is_known: impl Fn(&SessionId) -> bool,
     ) {
         self.reads.retain(is_known);
-        self.reads.saw(session, saw);
+        self.reads.record_read(session, saw);
     }
 
     /// Text for the session's model about files that others changed since it last saw them.
@@ -174,7 +174,7 @@ impl Edits for Mailbox<ReviewEvent> {
         async move { answer.await.unwrap_or_default() }.boxed()
     }
 
-    fn command_ran(&self) {
+    fn on_command_end(&self) {
         self.send(ReviewEvent::CommandRan);
     }
 }

@@ -139,7 +139,8 @@ pub(crate) async fn run_tool(
     let update = outcome.update;
     let detail = update.detail.map(|text| redactor.text(&text).into_owned());
     let is_error = update.state != Some(ToolState::Done);
-    let touched = update.edited.clone().or(update.saw.as_ref().map(|saw| saw.key.to_string()));
+    let touched =
+        update.edited.clone().or(update.read_text.as_ref().map(|saw| saw.key.to_string()));
     let near = match touched.filter(|_| trusted) {
         Some(file) => {
             let look = move || instructions::around(&workspace, &docs, &sources, &file);
@@ -164,7 +165,7 @@ struct Outcome {
 
 impl Outcome {
     fn of_output(output: ToolOutput, touched: Option<String>) -> Self {
-        let ToolOutput { content, detail, is_error, kind, lines, stats, saw, .. } = output;
+        let ToolOutput { content, detail, is_error, kind, lines, stats, read_text, .. } = output;
         let tasks = output.tasks;
         let tasks = tasks.map(|TaskNews { items, updated }| Input::TaskList { items, updated });
         let image = output.image.map(|image| Input::Image { image });
@@ -177,7 +178,7 @@ impl Outcome {
             lines,
             stats,
             edited,
-            saw,
+            read_text,
             ..ToolUpdate::default()
         };
         Self { content, inputs: tasks.into_iter().chain(image).collect(), update }
@@ -312,13 +313,13 @@ async fn run_watched(
     let running = if is_command { Some(command_begins(&context).await?) } else { None };
     let after = context.clone();
     let ran = call.run(context, approved).await;
-    let process = ran.as_ref().ok().and_then(|output| output.goes_on.clone());
+    let process = ran.as_ref().ok().and_then(|output| output.ongoing.clone());
     match (running, process) {
         (Some(running), Some(process)) => {
             let edits = Arc::clone(&after.edits);
             process.at_end(move || {
                 running.finish();
-                edits.command_ran();
+                edits.on_command_end();
             });
             tokio::spawn(left::ask_beside(progress.clone(), after.clone(), process));
         }
@@ -330,7 +331,7 @@ async fn run_watched(
     }
     // A process may have changed files, too.
     if access.kind() == AccessKind::Command || matches!(access, Access::Process) {
-        after.edits.command_ran();
+        after.edits.on_command_end();
     }
     ran
 }

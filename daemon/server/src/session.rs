@@ -46,16 +46,15 @@ mod event;
 mod hooks;
 mod instructions;
 mod messages;
-mod models;
 mod open_questions;
 mod persistence;
 mod plans;
 mod problem;
 mod processes;
 mod queue;
+pub(crate) mod requests;
 mod rules;
 mod sandbox;
-mod sent_attachments;
 mod session_list;
 mod standard_client;
 mod status;
@@ -214,14 +213,14 @@ impl Sessions {
         match event {
             SessionEvent::Turn { session, turn, input } => self.turn_input(&session, &turn, input),
             SessionEvent::Tool { session, turn, call_id, update } => {
-                self.tool_progressed(&session, &turn, &call_id, *update, reviews);
+                self.on_tool_progress(&session, &turn, &call_id, *update, reviews);
             }
             SessionEvent::Subagent { request, reply } => self.start_subagent(*request, reply),
             SessionEvent::Approve { params, access, changed, reply } => {
                 self.ask_approval(*params, *access, changed, reply)
             }
             SessionEvent::Approved { approval_id, result } => {
-                self.approved(&approval_id, result);
+                self.on_approval(&approval_id, result);
             }
             SessionEvent::Output(piece) => {
                 let (session, turn) =
@@ -235,21 +234,23 @@ impl Sessions {
             SessionEvent::Tell { session, turn, notice } => {
                 self.turn_notice(&session, &turn, notice)
             }
-            SessionEvent::Found(found) => self.found(*found, reviews),
-            SessionEvent::InstructionsLoaded(instructed) => self.instructed(*instructed, reviews),
+            SessionEvent::Found(found) => self.on_saved_state(*found, reviews),
+            SessionEvent::InstructionsLoaded(instructed) => {
+                requests::on_instructions_loaded(self, *instructed, reviews)
+            }
             SessionEvent::AttachmentsRead(read) => {
                 let (request, attached) = *read;
-                self.attachments_read(request, attached, reviews);
+                self.on_attachments_read(request, attached, reviews);
             }
-            SessionEvent::Read(read) => self.read(read),
+            SessionEvent::Loaded(read) => requests::on_loaded(self, read),
             SessionEvent::Storage(state) => self.storage(state),
-            SessionEvent::Sandbox(found) => self.sandbox_found(found),
-            SessionEvent::Recovered(left) => self.recovered(&left),
+            SessionEvent::Sandbox(found) => self.on_sandbox_found(found),
+            SessionEvent::Recovered(left) => self.on_recovered_commands(&left),
         }
         self.settle(reviews);
     }
 
-    fn tool_progressed(
+    fn on_tool_progress(
         &mut self,
         session: &SessionId,
         turn: &TurnId,
@@ -257,23 +258,23 @@ impl Sessions {
         mut update: ToolUpdate,
         reviews: &mut Reviews,
     ) {
-        if let Some(saw) = update.saw.take() {
-            reviews.saw(session, saw, |id| self.entries.contains_key(id));
+        if let Some(saw) = update.read_text.take() {
+            reviews.record_read(session, saw, |id| self.entries.contains_key(id));
         }
-        self.came_upon(session, turn, std::mem::take(&mut update.near));
+        self.add_nearby_instructions(session, turn, std::mem::take(&mut update.near));
         self.settle(reviews);
         self.tool_update(session, turn, call_id, update);
     }
 
     /// Handles a message from the reviews.
-    pub(crate) fn heard(&mut self, notice: SessionNotice) {
+    pub(crate) fn on_review_notice(&mut self, notice: SessionNotice) {
         match notice {
             SessionNotice::Tell { sessions, text } => {
                 for id in sessions {
                     self.tell_model(&id, &text);
                 }
             }
-            SessionNotice::WentBack { plans, result, reply } => {
+            SessionNotice::CheckpointRestored { plans, result, reply } => {
                 let files = u32::try_from(result.restored.len()).unwrap_or(u32::MAX);
                 for before in plans {
                     let Some(session) = self.entries.get_mut(&before.session) else { continue };

@@ -27,10 +27,10 @@ use crate::{
     hooks::HookContext,
     instructions::Sources,
     ports::{
-        EditPolicy, Edits, Proposal, Proposed, Questions, Saw, SubagentRequest, SubagentTools,
+        EditPolicy, Edits, Proposal, Proposed, Questions, ReadText, SubagentRequest, SubagentTools,
         Subagents, Wanted,
     },
-    processes::{GoesOn, Processes},
+    processes::{OngoingProcess, Processes},
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
@@ -124,13 +124,13 @@ pub struct ToolOutput {
     pub lines: Option<Range<u32>>,
     pub stats: Option<ToolStats>,
     /// Text of a file that the model has read or written.
-    pub saw: Option<Saw>,
+    pub read_text: Option<ReadText>,
     /// State of the task graph after a call that used it.
     pub tasks: Option<TaskNews>,
     /// Control files that a command made or changed; they are in quarantine.
     pub left: QuarantineReport,
     /// Process that the call left.
-    pub goes_on: Option<GoesOn>,
+    pub ongoing: Option<OngoingProcess>,
     /// Image that the model gets with the result.
     pub image: Option<Attached>,
 }

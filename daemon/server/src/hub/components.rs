@@ -35,7 +35,9 @@ impl Components {
                     Pending { reviews: reviews.reviews(), questions: sessions.open_questions() };
                 reply.send(Ok(pending));
             }
-            StandardRequest::SteerOrStart(params, reply) => self.ask(reply, |it| it.go_on(params)),
+            StandardRequest::SteerOrStart(params, reply) => {
+                self.ask(reply, |it| it.steer_or_start(params))
+            }
             StandardRequest::CancelAll(reply) => self.ask(reply, |it| Ok(it.cancel_all())),
             StandardRequest::RunSelection(selection, reply) => {
                 let text = reviews.selected_text(&selection);
@@ -50,7 +52,7 @@ impl Components {
     /// Passes messages of the reviews on to the sessions.
     pub(super) fn deliver(&mut self) {
         for notice in self.reviews.take_notices() {
-            self.sessions.heard(notice);
+            self.sessions.on_review_notice(notice);
         }
     }
 

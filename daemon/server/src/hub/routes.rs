@@ -9,57 +9,87 @@ use cairn_protocol::{
 };
 
 use super::{components::Components, router::Router};
-use crate::event::RequestError;
+use crate::{event::RequestError, session::requests};
 
 pub(super) fn routes() -> Router<Components> {
     let mut router = Router::<Components>::new();
 
     // Turns.
     router.on::<RunTask>(|all, params, reply| {
-        all.sessions.begin_task(params, reply, &mut all.reviews);
+        requests::run_task(&mut all.sessions, params, reply, &mut all.reviews);
     });
     router.on::<Steer>(|all, params, reply| {
-        all.sessions.begin_steer(params, reply, &mut all.reviews);
+        requests::steer(&mut all.sessions, params, reply, &mut all.reviews);
     });
     router.on::<QueueAdd>(|all, params, reply| {
-        all.sessions.begin_queue_add(params, reply, &mut all.reviews);
+        requests::queue_add(&mut all.sessions, params, reply, &mut all.reviews);
     });
-    router.on::<QueueEdit>(|all, params, reply| all.ask(reply, |it| it.queue_edit(params)));
-    router.on::<QueueDrop>(|all, params, reply| all.ask(reply, |it| it.queue_drop(params)));
-    router.on::<QueueSend>(|all, params, reply| all.ask(reply, |it| it.queue_send(params)));
-    router.on::<Cancel>(|all, params, reply| all.ask(reply, |it| it.cancel(&params)));
-    router.on::<Compact>(|all, params, reply| all.ask(reply, |it| it.compact(params)));
-    router.on::<Answer>(|all, params, reply| all.ask(reply, |it| Ok(it.answer(params))));
-    router.on::<ToolOutput>(|all, params, reply| reply.send(Ok(all.sessions.tool_output(&params))));
+    router.on::<QueueEdit>(|all, params, reply| {
+        all.ask(reply, |it| requests::queue_edit(it, params))
+    });
+    router.on::<QueueDrop>(|all, params, reply| {
+        all.ask(reply, |it| requests::queue_drop(it, params))
+    });
+    router.on::<QueueSend>(|all, params, reply| {
+        all.ask(reply, |it| requests::queue_send(it, params))
+    });
+    router.on::<Cancel>(|all, params, reply| all.ask(reply, |it| requests::cancel(it, &params)));
+    router.on::<Compact>(|all, params, reply| all.ask(reply, |it| requests::compact(it, params)));
+    router.on::<Answer>(|all, params, reply| all.ask(reply, |it| Ok(requests::answer(it, params))));
+    router.on::<ToolOutput>(|all, params, reply| {
+        reply.send(Ok(requests::tool_output(&all.sessions, &params)))
+    });
     router.on::<ProcessStop>(|all, params, reply| {
-        reply.send(all.sessions.stop_process(&params));
+        reply.send(requests::process_stop(&all.sessions, &params));
     });
-    router.on::<ProcessInput>(|all, params, reply| all.sessions.process_input(params, reply));
-    router.on::<ProcessOutput>(|all, params, reply| all.sessions.process_output(params, reply));
+    router.on::<ProcessInput>(|all, params, reply| {
+        requests::process_input(&all.sessions, params, reply)
+    });
+    router.on::<ProcessOutput>(|all, params, reply| {
+        requests::process_output(&all.sessions, params, reply)
+    });
     router.on::<TurnAttachments>(|all, params, reply| {
-        all.sessions.turn_attachments(params, reply);
+        requests::turn_attachments(&all.sessions, params, reply);
     });
-    router.on::<PlanHistory>(|all, params, reply| all.ask(reply, |it| it.plan_history(&params)));
+    router.on::<PlanHistory>(|all, params, reply| {
+        all.ask(reply, |it| requests::plan_history(it, &params))
+    });
 
     // Sessions.
     router.on::<ListSessions>(|all, params, reply| {
-        all.sessions.list_sessions(params, &all.reviews, reply);
+        requests::list_sessions(&all.sessions, params, &all.reviews, reply);
     });
     router.on::<SearchSessions>(|all, params, reply| {
-        all.sessions.search_sessions(params, &all.reviews, reply);
+        requests::search_sessions(&all.sessions, params, &all.reviews, reply);
     });
-    router.on::<OpenSession>(|all, params, reply| all.sessions.open_session(params, reply));
-    router.on::<ForkSession>(|all, params, reply| all.sessions.fork_session(params, reply));
-    router.on::<RenameSession>(|all, params, reply| all.sessions.rename_session(params, reply));
-    router.on::<DeleteSession>(|all, params, reply| all.sessions.delete_session(params, reply));
-    router.on::<RestoreSession>(|all, params, reply| all.sessions.restore_session(params, reply));
-    router.on::<ExportSession>(|all, params, reply| all.sessions.export_session(params, reply));
+    router.on::<OpenSession>(|all, params, reply| {
+        requests::open_session(&mut all.sessions, params, reply)
+    });
+    router.on::<ForkSession>(|all, params, reply| {
+        requests::fork_session(&mut all.sessions, params, reply)
+    });
+    router.on::<RenameSession>(|all, params, reply| {
+        requests::rename_session(&mut all.sessions, params, reply)
+    });
+    router.on::<DeleteSession>(|all, params, reply| {
+        requests::delete_session(&mut all.sessions, params, reply)
+    });
+    router.on::<RestoreSession>(|all, params, reply| {
+        requests::restore_session(&mut all.sessions, params, reply)
+    });
+    router.on::<ExportSession>(|all, params, reply| {
+        requests::export_session(&all.sessions, params, reply)
+    });
     router.on::<State>(|all, _, reply| reply.send(Ok(all.state())));
-    router.on::<Models>(|all, _, reply| reply.send(Ok(all.sessions.models())));
-    router.on::<ServerModels>(|all, params, reply| all.sessions.server_models(params, reply));
-    router.on::<CheckModel>(|all, params, reply| all.sessions.check_model(params, reply));
-    router.on::<ListRules>(|all, _, reply| all.sessions.list_rules(reply));
-    router.on::<RevokeRule>(|all, params, reply| all.sessions.revoke_rule(params, reply));
+    router.on::<Models>(|all, _, reply| reply.send(Ok(requests::models(&all.sessions))));
+    router.on::<ServerModels>(|all, params, reply| {
+        requests::server_models(&all.sessions, params, reply)
+    });
+    router
+        .on::<CheckModel>(|all, params, reply| requests::check_model(&all.sessions, params, reply));
+    router.on::<ListRules>(|all, _, reply| requests::list_rules(&all.sessions, reply));
+    router
+        .on::<RevokeRule>(|all, params, reply| requests::revoke_rule(&all.sessions, params, reply));
 
     // Reviews.
     router.on::<Decide>(|all, params, reply| all.reviews.decide(params, reply));

@@ -56,17 +56,17 @@ pub enum Written {
 
 /// Process that a call left, for actions at its end.
 #[derive(Debug, Clone)]
-pub struct GoesOn(pub(super) Arc<Running>);
+pub struct OngoingProcess(pub(super) Arc<Running>);
 
-impl PartialEq for GoesOn {
+impl PartialEq for OngoingProcess {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for GoesOn {}
+impl Eq for OngoingProcess {}
 
-impl GoesOn {
+impl OngoingProcess {
     /// Waits for control files that the process made or changed: a scan has moved them to quarantine.
     /// `None` when the process has ended and all were returned.
     pub async fn next_left(&self) -> Option<QuarantineReport> {

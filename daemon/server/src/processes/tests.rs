@@ -216,10 +216,10 @@ async fn actions_at_the_end_run_once_whenever_they_were_added() {
     let command = fixture.command("true");
     let (_, process) = fixture.process("true");
     assert!(process.ended(LONG).await);
-    let goes_on = GoesOn(Arc::clone(&process.0));
+    let ongoing = OngoingProcess(Arc::clone(&process.0));
     let (sent, mut received) = tokio::sync::mpsc::unbounded_channel();
     let late = sent.clone();
-    goes_on.at_end(move || late.send("late").unwrap());
+    ongoing.at_end(move || late.send("late").unwrap());
     assert_eq!(received.recv().await, Some("late"));
     drop(command);
 }

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Reviews,
-    event::{GoingBack, PlanBefore, ReviewEvent, SessionNotice, WentBack},
+    event::{CheckpointRestore, CheckpointRestored, PlanBefore, ReviewEvent, SessionNotice},
     flight::{EditRequest, PlannedEdit, UNCHANGED},
     problem::of_outcome,
 };
@@ -138,12 +138,16 @@ impl Reviews {
                 closed.into_iter().map(|key| (key.clone(), text(&key))).collect()
             });
             let disk = read.await.unwrap_or_default();
-            mailbox.send(ReviewEvent::GoingBack(Box::new(GoingBack { params, disk, reply })));
+            mailbox.send(ReviewEvent::CheckpointRestore(Box::new(CheckpointRestore {
+                params,
+                disk,
+                reply,
+            })));
         });
     }
 
-    pub(super) fn going_back(&mut self, going: GoingBack) {
-        let GoingBack { params, disk, reply } = going;
+    pub(super) fn on_checkpoint_restore(&mut self, going: CheckpointRestore) {
+        let CheckpointRestore { params, disk, reply } = going;
         let files = self.checkpoints.before(&params.turn_id.as_str().into()).unwrap_or_default();
         let mut result = RestoreCheckpointResult::default();
         let mut back = Vec::new();
@@ -170,7 +174,11 @@ impl Reviews {
         for (key, path, now, before) in back {
             let former = self.former(&key, now.as_ref(), &before);
             let (done, wait) = oneshot::channel();
-            self.enqueue(&key, EditRequest::GoBack { now, before: Box::new(before) }, done);
+            self.enqueue(
+                &key,
+                EditRequest::RestoreCheckpoint { now, before: Box::new(before) },
+                done,
+            );
             waits.push(async move { (path, former, wait.await) });
         }
         let mailbox = self.mailbox.clone();
@@ -186,7 +194,12 @@ impl Reviews {
                 }
             }
             let turn = params.turn_id.into();
-            mailbox.send(ReviewEvent::WentBack(Box::new(WentBack { turn, done, result, reply })));
+            mailbox.send(ReviewEvent::CheckpointRestored(Box::new(CheckpointRestored {
+                turn,
+                done,
+                result,
+                reply,
+            })));
         });
     }
 
@@ -207,7 +220,7 @@ impl Reviews {
         DecisionUndo { key, state, after, effects: DecisionEffects::default() }
     }
 
-    pub(super) fn plan_going_back(
+    pub(super) fn plan_checkpoint_restore(
         &mut self,
         key: &FileKey,
         now: Option<Text>,
@@ -228,14 +241,14 @@ impl Reviews {
         Ok(Transition { before: now, after: before.text, cause }.into())
     }
 
-    pub(super) fn went_back(&mut self, went: WentBack) {
-        let WentBack { turn, mut done, result, reply } = went;
+    pub(super) fn on_checkpoint_restored(&mut self, went: CheckpointRestored) {
+        let CheckpointRestored { turn, mut done, result, reply } = went;
         let mut plans = Vec::new();
         let at = self.checkpoints.known.iter().position(|checkpoint| checkpoint.turn == turn);
         if let Some(at) = at.filter(|_| result.failed.is_empty()) {
             let gone = self.checkpoints.known.split_off(at);
             if let Some(store) = &self.store {
-                store.went_back(turn);
+                store.record_restore(turn);
             }
             plans = plans_before(gone, &result.restored);
         }
@@ -243,8 +256,8 @@ impl Reviews {
             let turns = plans.iter().map(|before| (before.session.clone(), before.turn.clone()));
             first.effects.restored = turns.collect();
         }
-        self.can_undo(done);
-        self.for_sessions.push(SessionNotice::WentBack { plans, result, reply });
+        self.record_undo(done);
+        self.for_sessions.push(SessionNotice::CheckpointRestored { plans, result, reply });
     }
 }
 

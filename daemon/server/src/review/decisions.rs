@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use super::{
     Reviews,
     decision_log::Step,
-    event::{MadeAgain, Rejected, Rejection, ReviewEvent},
+    event::{OutdatedReapplied, Rejected, Rejection, ReviewEvent},
     flight::EditRequest,
     problem::of_outcome,
 };
@@ -55,7 +55,7 @@ impl Reviews {
             Decision::Accept => {
                 let former =
                     targets.iter().filter_map(|target| self.accept(target, &mut result)).collect();
-                self.can_undo(former);
+                self.record_undo(former);
                 for target in &targets {
                     self.store_file(&target.key);
                 }
@@ -141,12 +141,15 @@ impl Reviews {
                     }
                 }
             }
-            let made = MadeAgain { done, result, reply };
-            mailbox.send(ReviewEvent::MadeAgain(Box::new(made)));
+            let made = OutdatedReapplied { done, result, reply };
+            mailbox.send(ReviewEvent::OutdatedReapplied(Box::new(made)));
         });
     }
 
-    pub(super) fn made_again(&mut self, MadeAgain { done, result, reply }: MadeAgain) {
+    pub(super) fn on_outdated_reapplied(
+        &mut self,
+        OutdatedReapplied { done, result, reply }: OutdatedReapplied,
+    ) {
         for (key, id) in done {
             self.forget_outdated(&key, &[id]);
         }
@@ -171,7 +174,7 @@ impl Reviews {
             let (ids, outdated) = (Vec::new(), Vec::new());
             let target = Target { key: key.to_owned(), ids, outdated, operation: true };
             let former = self.accept(&target, &mut DecideResult::default());
-            self.can_undo(former.into_iter().collect());
+            self.record_undo(former.into_iter().collect());
         }
     }
 
@@ -330,7 +333,7 @@ impl Reviews {
         {
             *step = Step::Decided(former);
         }
-        self.go_on_deciding();
+        self.process_pending_decisions();
         self.answer_recorded(result, reply);
     }
 
@@ -341,7 +344,7 @@ impl Reviews {
         for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
             self.store_file(key);
         }
-        let Some(saved) = self.kept() else { return reply.send(Ok(answer)) };
+        let Some(saved) = self.persisted() else { return reply.send(Ok(answer)) };
         self.services.spawn(async move {
             let _ = saved.await;
             reply.send(Ok(answer));

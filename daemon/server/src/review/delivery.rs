@@ -86,7 +86,7 @@ impl Reviews {
             review_before: None,
         });
         let params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
-        let recorded = self.keep_now(key);
+        let recorded = self.persist_now(key);
         let (workspace, key) = (self.services.workspace.clone(), key.to_owned());
         let (mailbox, editor) = (self.mailbox.clone(), Arc::clone(&self.services.editor));
         self.services.spawn(async move {
@@ -234,7 +234,7 @@ impl Reviews {
 
     /// Ends the edit in flight. `may_come`: its text may still arrive.
     fn finish(&mut self, key: &FileKey, answer: Proposed, may_come: bool) {
-        let answer = self.arrived_astray(key, answer);
+        let answer = self.recover_mismatched(key, answer);
         let may_come = may_come && !matches!(answer, Proposed::Astray);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(in_flight) = entry.in_flight.take() else { return };
@@ -280,7 +280,7 @@ impl Reviews {
             if let Some(to) = transition.target() {
                 self.remember_left(to, transition.before.as_ref());
             }
-            self.know(key, transition, &in_flight.notice.sessions);
+            self.mark_known(key, transition, &in_flight.notice.sessions);
         } else if self.services.docs.get(key).is_none() {
             self.read_disk(key, DiskPurpose::Reconcile);
         }
@@ -293,7 +293,7 @@ impl Reviews {
 
     /// Records the new text for the sessions whose model knows it already, so that they get no
     /// notice. `told`: the sessions that learn of a rejection.
-    pub(super) fn know(&mut self, key: &FileKey, transition: Transition, told: &[SessionId]) {
+    pub(super) fn mark_known(&mut self, key: &FileKey, transition: Transition, told: &[SessionId]) {
         let Transition { before, after, cause } = transition;
         let sessions = match cause {
             Cause::Call { origin, .. } => match after {
@@ -319,7 +319,7 @@ impl Reviews {
     }
 
     /// Notifies the model of a late edit that has arrived, because it knows of the timeout.
-    pub(super) fn late_edit_landed(&mut self, key: &FileKey, late: TimedOutEdit) {
+    pub(super) fn on_late_edit_confirmed(&mut self, key: &FileKey, late: TimedOutEdit) {
         let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
         let TimedOutEdit { transition, notice, .. } = late;
         let (notified, text) = match &transition.cause {
@@ -341,7 +341,7 @@ impl Reviews {
             self.accept_operation(key);
         }
         self.remember_left(key, transition.after.as_ref());
-        self.know(key, transition, &notice.sessions);
+        self.mark_known(key, transition, &notice.sessions);
     }
 
     fn edited(&mut self, origin: &Origin, key: &FileKey, base: Option<&Text>, after: &Text) {
@@ -411,7 +411,7 @@ async fn apply(
     if let Err(reason) = recorded {
         return Err(EditProblem::EditNotRecorded { reason: foreign_words(&reason) });
     }
-    let workspace = still_leads(workspace, key, &params).await?;
+    let workspace = paths_unchanged(workspace, key, &params).await?;
     let encoding = path_of(key).map(|path| workspace.form_of(&path).encoding);
     params.encoding = encoding.and_then(encoding_for_editor);
     Ok(editor.apply(params, workspace).await)
@@ -419,7 +419,7 @@ async fn apply(
 
 /// Checks, right before an edit is sent, that its paths still lead to the files it was made for: a link
 /// may have been placed there since. After that the editor opens the files by name.
-async fn still_leads(
+async fn paths_unchanged(
     workspace: Option<Arc<Workspace>>,
     key: &FileKey,
     params: &ApplyEditParams,

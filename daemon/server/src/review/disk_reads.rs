@@ -41,7 +41,7 @@ struct Known {
 
 impl Reviews {
     /// Reads files from the disk that have pending edits or were read by a model, and are not open.
-    pub(super) fn look_at_closed_files(&self) {
+    pub(super) fn refresh_closed_files(&self) {
         for key in self.awaited(|_| true) {
             if self.services.docs.get(key).is_none() {
                 self.read_disk(key, DiskPurpose::Reconcile);
@@ -50,7 +50,7 @@ impl Reviews {
     }
 
     /// The user deleted files or folders in the editor: that decides about the edits in them, too.
-    pub(crate) fn user_deleted(&mut self, uris: &[String]) {
+    pub(crate) fn on_user_delete(&mut self, uris: &[String]) {
         let paths: Vec<PathBuf> = uris.iter().filter_map(|uri| path_of(uri)).collect();
         for (key, entry) in &mut self.files.entries {
             let below = |path: PathBuf| paths.iter().any(|at| path.starts_with(at));
@@ -108,7 +108,7 @@ impl Reviews {
     }
 
     /// Applies a text from the disk, unless a newer one is known.
-    pub(super) fn disk_answered(
+    pub(super) fn on_disk_read(
         &mut self,
         key: &FileKey,
         purpose: DiskPurpose,
@@ -143,7 +143,7 @@ impl Reviews {
             self.services.docs.remove(&owner);
         }
         if moved {
-            owner = self.land_move(&owner);
+            owner = self.confirm_move(&owner);
         } else {
             entry.land();
         }
@@ -161,7 +161,7 @@ impl Reviews {
             && entry.in_flight.is_none()
             && entry.review.as_ref().is_some_and(|review| *review.current() == proposed)
         {
-            return self.carry(key, &to, &[]);
+            return self.follow_move(key, &to, &[]);
         }
         let open = self.services.docs.get(key);
         if let Some(entry) = self.files.entries.get_mut(key) {
@@ -170,7 +170,7 @@ impl Reviews {
             }
             let was_absent = entry.absent;
             match (&open, &text) {
-                (Some(document), Some(_)) if entry.absent => entry.saw(&document.text),
+                (Some(document), Some(_)) if entry.absent => entry.record_read(&document.text),
                 (Some(_), Some(_)) => {}
                 // A document with unsaved text holds the edits.
                 (Some(document), None) => {
@@ -178,7 +178,7 @@ impl Reviews {
                         && entry.operation.is_none()
                         && entry.disk.text.as_ref() == Some(&document.text);
                 }
-                (None, Some(text)) => entry.saw(text),
+                (None, Some(text)) => entry.record_read(text),
                 (None, None) if entry.late_landed(None) => {}
                 (None, None) => entry.absent = true,
             }

@@ -51,7 +51,7 @@ impl Reviews {
             self.files.left.extend(entry.named(uri.to_owned()));
             entry.dirty = true;
             if !arriving {
-                entry.saw(&text);
+                entry.record_read(&text);
             }
         }
         // A file that the editor created opens with the text it was created with.
@@ -119,7 +119,7 @@ impl Reviews {
         entry.disk.text = self.services.docs.get(&key).map(|document| document.text.clone());
         if let Some(document) = self.services.docs.get(&key).filter(|_| entry.absent) {
             entry.dirty = true;
-            entry.saw(&document.text);
+            entry.record_read(&document.text);
         }
     }
 

@@ -90,7 +90,9 @@ impl Reviews {
             EditRequest::Reject { ids, own, notice } => self.plan_rejection(key, ids, own, notice),
             EditRequest::RejectFileOperation => self.plan_operation_rejection(key),
             EditRequest::ApplyOutdated(id) => self.plan_outdated(key, id),
-            EditRequest::GoBack { now, before } => self.plan_going_back(key, now, *before),
+            EditRequest::RestoreCheckpoint { now, before } => {
+                self.plan_checkpoint_restore(key, now, *before)
+            }
             EditRequest::Restore { former, after, accepted } => {
                 self.plan_undo(key, former, after, accepted)
             }

@@ -55,9 +55,9 @@ pub(crate) enum ReviewEvent {
     },
     Rejected(Rejected),
     Restored(Restored),
-    GoingBack(Box<GoingBack>),
-    WentBack(Box<WentBack>),
-    MadeAgain(Box<MadeAgain>),
+    CheckpointRestore(Box<CheckpointRestore>),
+    CheckpointRestored(Box<CheckpointRestored>),
+    OutdatedReapplied(Box<OutdatedReapplied>),
 }
 
 /// Result of a read of a file on disk.
@@ -85,7 +85,7 @@ pub(crate) enum SessionNotice {
     /// Text for the models of these sessions.
     Tell { sessions: BTreeSet<SessionId>, text: String },
     /// Files were restored to a checkpoint. Plans follow, then the client is answered.
-    WentBack {
+    CheckpointRestored {
         plans: Vec<PlanBefore>,
         result: RestoreCheckpointResult,
         reply: Responder<RestoreCheckpointResult>,
@@ -138,7 +138,7 @@ pub(crate) struct Restored {
 
 /// Outdated proposals that are in the text again. The client is answered when they are forgotten.
 #[derive(Debug)]
-pub(crate) struct MadeAgain {
+pub(crate) struct OutdatedReapplied {
     pub(super) done: Vec<(FileKey, HunkId)>,
     pub(super) result: DecideResult,
     pub(super) reply: Responder<DecideResult>,
@@ -146,7 +146,7 @@ pub(crate) struct MadeAgain {
 
 /// Present texts of the files of a checkpoint.
 #[derive(Debug)]
-pub(crate) struct GoingBack {
+pub(crate) struct CheckpointRestore {
     pub(super) params: RestoreCheckpointParams,
     /// Texts of files that are not open, by key. `None`: no file.
     pub(super) disk: BTreeMap<FileKey, Option<Text>>,
@@ -155,7 +155,7 @@ pub(crate) struct GoingBack {
 
 /// Outcome of the restoration of a checkpoint.
 #[derive(Debug)]
-pub(crate) struct WentBack {
+pub(crate) struct CheckpointRestored {
     pub(super) turn: TurnId,
     pub(super) done: Vec<DecisionUndo>,
     pub(super) result: RestoreCheckpointResult,

@@ -96,7 +96,7 @@ impl Reviews {
     }
 
     /// The move in flight is seen; where its entry is now.
-    pub(super) fn land_move(&mut self, from: &FileKey) -> FileKey {
+    pub(super) fn confirm_move(&mut self, from: &FileKey) -> FileKey {
         let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
         let Some(InFlight { transition, edit_id, .. }) = &entry.in_flight else {
             return from.to_owned();
@@ -138,7 +138,7 @@ impl Reviews {
             self.reads.moved(from, &to, "", &notified);
             return from.to_owned();
         }
-        self.carry(from, &to, &notified);
+        self.follow_move(from, &to, &notified);
         if let Some(entry) = self.files.entries.get_mut(&to) {
             entry.operation = operation;
             entry.review.get_or_insert_with(|| FileReview::new(base));
@@ -150,7 +150,7 @@ impl Reviews {
     }
 
     /// The file is at another path now: all that is to be decided about it goes along.
-    pub(super) fn carry(&mut self, from: &FileKey, to: &FileKey, notified: &[SessionId]) {
+    pub(super) fn follow_move(&mut self, from: &FileKey, to: &FileKey, notified: &[SessionId]) {
         let Some(path) = path_of(to) else { return };
         let known_as = path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
         self.reads.moved(from, to, &known_as, notified);
@@ -190,7 +190,7 @@ impl Reviews {
             }
         }
         if let Some(document) = &open {
-            entry.saw(&document.text);
+            entry.record_read(&document.text);
             // It is unknown whether the user's unsaved text moved with the file.
             entry.saveable &= !notified.is_empty();
         }
@@ -223,7 +223,7 @@ impl Reviews {
     }
 
     /// Handles a move of files or folders by the user in the editor. Their reviews move with them.
-    pub(crate) fn user_renamed(&mut self, renames: &[(String, String)]) {
+    pub(crate) fn on_user_rename(&mut self, renames: &[(String, String)]) {
         for (from, to) in renames {
             let (Some(from), Some(to)) = (path_of(from), path_of(to)) else { continue };
             let mut keys: Vec<FileKey> = self.files.entries.keys().cloned().collect();
@@ -241,7 +241,7 @@ impl Reviews {
                 }
                 let entry = self.files.entries.get_mut(&key);
                 let late = entry.and_then(|entry| entry.take_late_move(&new));
-                self.carry(&key, &new, &[]);
+                self.follow_move(&key, &new, &[]);
                 if let (Some((operation, base)), Some(entry)) =
                     (late, self.files.entries.get_mut(&new))
                 {

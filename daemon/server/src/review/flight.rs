@@ -30,7 +30,7 @@ pub(super) enum EditRequest {
         notice: String,
     },
     /// Restore the file to its state at a checkpoint, if its text is still `now`.
-    GoBack {
+    RestoreCheckpoint {
         now: Option<Text>,
         before: Box<FileSnapshot>,
     },

@@ -22,7 +22,7 @@ impl Reviews {
     /// Checks, when the edit in flight times out, whether it is in the document with another text. That
     /// part is then treated as the agent's, so that the user can reject it, and the model gets a notice.
     /// Otherwise returns the answer unchanged.
-    pub(super) fn arrived_astray(&mut self, key: &FileKey, answer: Proposed) -> Proposed {
+    pub(super) fn recover_mismatched(&mut self, key: &FileKey, answer: Proposed) -> Proposed {
         if matches!(answer, Proposed::Applied { .. }) {
             return answer;
         }
@@ -56,7 +56,7 @@ impl Reviews {
         entry.dirty = true;
         entry.land_now(&transition);
         self.remember_left(key, Some(&document.text));
-        self.know(key, transition, &[]);
+        self.mark_known(key, transition, &[]);
         Proposed::Astray
     }
 }

@@ -62,13 +62,16 @@ impl Reviews {
     }
 
     /// Resolves when the present state of the file is on the disk. `None`: no store exists.
-    pub(super) fn keep_now(&self, key: &FileKey) -> Option<oneshot::Receiver<Result<(), String>>> {
+    pub(super) fn persist_now(
+        &self,
+        key: &FileKey,
+    ) -> Option<oneshot::Receiver<Result<(), String>>> {
         self.store_file(key);
-        self.kept()
+        self.persisted()
     }
 
     /// Resolves when all queued states are on the disk. `None`: no store exists.
-    pub(super) fn kept(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
+    pub(super) fn persisted(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
         self.store.as_ref().map(ReviewStore::sync)
     }
 

@@ -87,7 +87,7 @@ impl Reviews {
             }
             self.store_file(&key);
             for late in landed {
-                self.late_edit_landed(&key, late);
+                self.on_late_edit_confirmed(&key, late);
             }
             if by_others {
                 self.remember_touched(&key);

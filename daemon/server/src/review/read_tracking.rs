@@ -7,7 +7,7 @@ use std::{collections::HashMap, path::Path};
 
 use cairn_core::{ids::FileKey, ids::SessionId, review::Origin, text::Text};
 
-use crate::{docs::Docs, ports::Saw, workspace::path_of};
+use crate::{docs::Docs, ports::ReadText, workspace::path_of};
 
 /// Files remembered per session; the least recently seen one goes first.
 const MOST_FILES: usize = 200;
@@ -114,7 +114,7 @@ impl ReadTracker {
     }
 
     /// The session's model knows this text.
-    pub(super) fn saw(&mut self, session: &SessionId, saw: Saw) {
+    pub(super) fn record_read(&mut self, session: &SessionId, saw: ReadText) {
         self.clock += 1;
         let files = self.sessions.entry(session.to_owned()).or_default();
         // Others may have changed it while the call was running.
@@ -151,7 +151,7 @@ impl ReadTracker {
             self.went(key, &sessions, base, after);
         }
         if base.is_none() || !known {
-            self.saw(session, Saw { key: key.to_owned(), text: after.clone() });
+            self.record_read(session, ReadText { key: key.to_owned(), text: after.clone() });
         }
         if is_open {
             self.touched(key);

@@ -135,11 +135,11 @@ impl TrackedFile {
         // An edit that did not arrive was made for another text than the present one.
         let is_missed = !recorded.late.is_empty()
             && recorded.review.as_ref().is_some_and(|review| review.current() == found);
-        let goes_on = of_record || of_edit || is_missed;
-        if goes_on {
+        let ongoing = of_record || of_edit || is_missed;
+        if ongoing {
             self.outdated.clear();
             self.resume(&recorded, Some(text));
         }
-        goes_on
+        ongoing
     }
 }

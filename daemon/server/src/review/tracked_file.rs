@@ -178,7 +178,7 @@ impl TrackedFile {
     }
 
     /// The text as a whole: a document that was opened. It is the edit in flight, or whoever's.
-    pub(super) fn saw(&mut self, text: &Text) {
+    pub(super) fn record_read(&mut self, text: &Text) {
         if let Some(in_flight) = &mut self.in_flight
             && !in_flight.seen
             && (in_flight.transition.after.as_ref() == Some(text) || in_flight.almost(text))

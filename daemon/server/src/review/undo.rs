@@ -24,17 +24,17 @@ use crate::{event::Responder, workspace::path_of};
 const MOST_UNDOS: usize = 50;
 
 impl Reviews {
-    pub(super) fn can_undo(&mut self, former: Vec<DecisionUndo>) {
+    pub(super) fn record_undo(&mut self, former: Vec<DecisionUndo>) {
         self.decisions.waiting.push_back(Step::Decided(former));
-        self.go_on_deciding();
+        self.process_pending_decisions();
     }
 
     /// Processes the steps of the user in order, up to a rejection that is not confirmed yet.
-    pub(super) fn go_on_deciding(&mut self) {
+    pub(super) fn process_pending_decisions(&mut self) {
         while let Some(step) = self.decisions.waiting.pop_front() {
             match step {
                 Step::Rejecting(_) => return self.decisions.waiting.push_front(step),
-                Step::TakeBack(reply) => self.take_back(reply),
+                Step::TakeBack(reply) => self.undo_last(reply),
                 Step::Decided(former) if former.is_empty() => {}
                 Step::Decided(former) => {
                     self.keep_decision(&former);
@@ -50,10 +50,10 @@ impl Reviews {
     /// Undoes the last decision. Waits for a rejection that is still in flight.
     pub(crate) fn undo_decision(&mut self, reply: Responder<UndoDecisionResult>) {
         self.decisions.waiting.push_back(Step::TakeBack(reply));
-        self.go_on_deciding();
+        self.process_pending_decisions();
     }
 
-    fn take_back(&mut self, reply: Responder<UndoDecisionResult>) {
+    fn undo_last(&mut self, reply: Responder<UndoDecisionResult>) {
         let Some(former) = self.decisions.stack.pop_back() else {
             return reply.send(Ok(undone(Some(ReviewProblem::NothingToUndo))));
         };

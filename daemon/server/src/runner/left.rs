@@ -16,7 +16,7 @@ use super::progress::CallProgress;
 use crate::{
     exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_text},
     ports::ToolUpdate,
-    processes::GoesOn,
+    processes::OngoingProcess,
     tools::{Access, ToolContext, ToolFailure},
 };
 
@@ -46,7 +46,11 @@ pub(super) async fn ask(
 
 /// Asks the user about the control files that appear during a process, as soon as they are in
 /// quarantine: they may be the user's. Ends after the process, with the last answer.
-pub(super) async fn ask_beside(progress: CallProgress, context: ToolContext, process: GoesOn) {
+pub(super) async fn ask_beside(
+    progress: CallProgress,
+    context: ToolContext,
+    process: OngoingProcess,
+) {
     while let Some(left) = process.next_left().await {
         if left.folder().is_none() {
             continue;

@@ -7,8 +7,7 @@ use cairn_core::{
     policy::{Access, trust},
 };
 use cairn_protocol::{
-    AnswerParams, AnswerResult, ApprovalDecision, ApprovalReason, ApproveParams, ApproveResult,
-    CallDecision, DecidedBy,
+    ApprovalDecision, ApprovalReason, ApproveParams, ApproveResult, CallDecision, DecidedBy,
 };
 use tokio::sync::oneshot;
 
@@ -50,7 +49,7 @@ impl Sessions {
             let Some(file) = changed else {
                 let decision = ApprovalDecision::AllowSession;
                 let result = ApproveResult { decision, feedback: None };
-                self.decided(&params, &result, DecidedBy::Session);
+                self.record_decision(&params, &result, DecidedBy::Session);
                 return drop(reply.send(result));
             };
             let since = ApprovalReason::SessionFileChanged { file: file.clone() };
@@ -67,7 +66,7 @@ impl Sessions {
         });
     }
 
-    pub(super) fn approved(&mut self, approval_id: &str, mut result: ApproveResult) -> bool {
+    pub(super) fn on_approval(&mut self, approval_id: &str, mut result: ApproveResult) -> bool {
         let Some(question) = self.questions.remove(approval_id) else { return false };
         let is_offered = match result.decision {
             ApprovalDecision::AllowAlways => !question.params.rules.is_empty(),
@@ -86,12 +85,12 @@ impl Sessions {
             session.allowed.insert(key);
         }
         let by = if self.config.is_answered() { DecidedBy::Answer } else { DecidedBy::Nobody };
-        self.decided(&question.params, &result, by);
+        self.record_decision(&question.params, &result, by);
         question.reply.send(result).is_ok()
     }
 
     /// Notes a decision on its call.
-    fn decided(&mut self, params: &ApproveParams, result: &ApproveResult, by: DecidedBy) {
+    fn record_decision(&mut self, params: &ApproveParams, result: &ApproveResult, by: DecidedBy) {
         let words = result.feedback.as_deref().filter(|words| !words.trim().is_empty());
         let decision = CallDecision {
             decision: result.decision,
@@ -102,11 +101,6 @@ impl Sessions {
         let update = ToolUpdate { decision: Some(Box::new(decision)), ..ToolUpdate::default() };
         let (session, turn) = (params.session_id.as_str().into(), params.turn_id.as_str().into());
         self.tool_update(&session, &turn, &params.call_id.as_str().into(), update);
-    }
-
-    pub(crate) fn answer(&mut self, params: AnswerParams) -> AnswerResult {
-        let result = ApproveResult { decision: params.decision, feedback: params.feedback };
-        AnswerResult { accepted: self.approved(&params.approval_id, result) }
     }
 
     /// Declines all open questions of one session and its subagents, or of all sessions, with the user's
@@ -121,7 +115,7 @@ impl Sessions {
         let open: Vec<String> = open.map(|question| question.params.approval_id.clone()).collect();
         let decline = |id: &String| {
             let feedback = words.map(str::to_owned);
-            self.approved(id, ApproveResult { decision: ApprovalDecision::Deny, feedback })
+            self.on_approval(id, ApproveResult { decision: ApprovalDecision::Deny, feedback })
         };
         open.iter().map(decline).filter(|&declined| declined).count()
     }

@@ -11,19 +11,17 @@ use cairn_core::{
     sanitize::one_line,
     text::Text,
 };
-use cairn_protocol::{
-    Attachment, AttachmentKind, Position, QueueAddParams, QueueAddResult, Range, RequestProblem,
-    ReviewMode, SteerParams, SteerResult,
-};
+use cairn_protocol::{Attachment, AttachmentKind, Position, Range, RequestProblem, ReviewMode};
 
 use super::{
     Sessions,
     event::{SessionEvent, WithAttachments},
+    requests,
 };
 use crate::{
     approval::{self, Gate, RuleFolder},
     docs::Docs,
-    event::{RequestError, Responder},
+    event::RequestError,
     images,
     review::Reviews,
     secrets,
@@ -63,33 +61,13 @@ impl Sessions {
         }
     }
 
-    /// Sends a message to the running turn, once its attachments were read.
-    pub(crate) fn begin_steer(
-        &mut self,
-        params: SteerParams,
-        reply: Responder<SteerResult>,
-        reviews: &mut Reviews,
-    ) {
-        self.with_attachments(WithAttachments::Steer(params, reply), reviews);
-    }
-
-    /// Adds a follow-up, once its attachments were read.
-    pub(crate) fn begin_queue_add(
-        &mut self,
-        params: QueueAddParams,
-        reply: Responder<QueueAddResult>,
-        reviews: &mut Reviews,
-    ) {
-        self.with_attachments(WithAttachments::QueueAdd(params, reply), reviews);
-    }
-
-    fn with_attachments(&mut self, request: WithAttachments, reviews: &mut Reviews) {
+    pub(super) fn with_attachments(&mut self, request: WithAttachments, reviews: &mut Reviews) {
         let attachments = match &request {
             WithAttachments::Steer(params, _) => params.attachments.clone(),
             WithAttachments::QueueAdd(params, _) => params.attachments.clone(),
         };
         if attachments.is_empty() {
-            return self.attachments_read(request, Ok(Vec::new()), reviews);
+            return self.on_attachments_read(request, Ok(Vec::new()), reviews);
         }
         let (reader, mailbox) = (self.attachment_reader(), self.mailbox.clone());
         self.services.spawn(async move {
@@ -98,7 +76,7 @@ impl Sessions {
         });
     }
 
-    pub(super) fn attachments_read(
+    pub(super) fn on_attachments_read(
         &mut self,
         request: WithAttachments,
         attached: Result<Vec<Attached>, RequestError>,
@@ -107,15 +85,17 @@ impl Sessions {
         match request {
             WithAttachments::Steer(params, reply) => {
                 let session = params.session_id.as_str().into();
-                let answer = attached.and_then(|attached| self.steer(params, attached));
+                let answer =
+                    attached.and_then(|attached| requests::steer_now(self, params, attached));
                 self.settle(reviews);
-                self.answer_saved(&session, answer, reply);
+                self.reply_when_saved(&session, answer, reply);
             }
             WithAttachments::QueueAdd(params, reply) => {
                 let session = params.session_id.as_str().into();
-                let answer = attached.and_then(|attached| self.queue_add(params, attached));
+                let answer =
+                    attached.and_then(|attached| requests::queue_add_now(self, params, attached));
                 self.settle(reviews);
-                self.answer_saved(&session, answer, reply);
+                self.reply_when_saved(&session, answer, reply);
             }
         }
     }

@@ -9,20 +9,14 @@ use cairn_core::{
     context::{self, Shortened},
     ids::{SessionId, TurnId},
     model::ToolSpec,
-    turn::Input,
 };
-use cairn_protocol::{CompactParams, CompactResult, RequestProblem, TurnNotice, TurnPhase};
+use cairn_protocol::TurnNotice;
 
-use super::{Sessions, entry::new_id, problem};
+use super::{Sessions, problem};
 use crate::{
-    event::RequestError,
     model::{ModelRequest, window},
     runner, shortened,
-    store::sessions::{Line, TurnLine},
 };
-
-/// First text of a turn that exists only to compact.
-const COMPACT: &str = "Compact the conversation";
 
 impl Sessions {
     /// Updates the context window and the price for the model of the next turn.
@@ -57,12 +51,12 @@ impl Sessions {
         }
     }
 
-    pub(super) fn window_learned(&mut self, tokens: u64) {
+    pub(super) fn on_window_learned(&mut self, tokens: u64) {
         self.config.learned_window = Some((self.config.generation, tokens));
     }
 
     /// Tells the user that the server seems to drop a part of the requests.
-    pub(super) fn likely_cut(
+    pub(super) fn on_likely_cut(
         &mut self,
         session_id: &SessionId,
         turn_id: &TurnId,
@@ -120,7 +114,7 @@ impl Sessions {
         self.services.spawn_until(cancel, asking);
     }
 
-    pub(super) fn shortened(
+    pub(super) fn on_shortened(
         &mut self,
         session_id: &SessionId,
         turn_id: &TurnId,
@@ -128,40 +122,5 @@ impl Sessions {
     ) {
         self.show_notice(session_id, turn_id, shortened::notice(&shortened));
         self.publish_usage(session_id, turn_id);
-    }
-
-    /// Compacts on request of the user: between two rounds of the running turn, otherwise at once
-    /// in a separate turn.
-    pub(crate) fn compact(&mut self, params: CompactParams) -> Result<CompactResult, RequestError> {
-        let session_id = SessionId::from(params.session_id);
-        let nothing = || RequestError::from(RequestProblem::NothingToCompact);
-        let session = self.known(&session_id)?;
-        if !session.machine.can_compact() {
-            return Err(nothing());
-        }
-        let running = session.turn.as_ref().map(|turn| turn.id.clone());
-        let turn_id = match running {
-            Some(turn_id) => turn_id,
-            None => {
-                let turn_id = TurnId::from(new_id("t"));
-                self.begin_turn(&session_id, &turn_id, false)?;
-                let Some(session) = self.entries.get(&session_id) else { return Err(nothing()) };
-                let mode = session.mode;
-                let line = TurnLine {
-                    turn_id: turn_id.clone(),
-                    task: COMPACT.into(),
-                    mode,
-                    follow_up: None,
-                    attachments: Vec::new(),
-                };
-                self.write(&session_id, &Line::Turn(line));
-                let phase = TurnPhase::Started { text: COMPACT.into(), attachments: Vec::new() };
-                self.publish_turn(&session_id, &turn_id, phase);
-                self.status.dirty = true;
-                turn_id
-            }
-        };
-        self.turn_input(&session_id, &turn_id, Input::Compact);
-        Ok(CompactResult { session_id: session_id.into(), turn_id: turn_id.into() })
     }
 }

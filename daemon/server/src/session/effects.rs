@@ -52,7 +52,7 @@ impl Sessions {
                     }
                 }
                 SessionStep::TurnEnded { session, turn, end } => {
-                    self.turn_ended(&session, &turn, &end, reviews);
+                    self.on_turn_end(&session, &turn, &end, reviews);
                 }
             }
         }
@@ -120,10 +120,10 @@ impl Sessions {
                 let proposals = reviews.pending_edits(session_id);
                 self.turn_input(session_id, turn_id, Input::PendingEdits { proposals });
             }
-            Effect::Shortened(shortened) => self.shortened(session_id, turn_id, shortened),
-            Effect::WindowLearned { tokens } => self.window_learned(tokens),
+            Effect::Shortened(shortened) => self.on_shortened(session_id, turn_id, shortened),
+            Effect::WindowLearned { tokens } => self.on_window_learned(tokens),
             Effect::LikelyCut { counted, sent } => {
-                self.likely_cut(session_id, turn_id, counted, sent)
+                self.on_likely_cut(session_id, turn_id, counted, sent)
             }
             Effect::Wait { request, attempt, delay_ms, failure } => {
                 let reason = retry_reason(&failure).message();
@@ -144,7 +144,7 @@ impl Sessions {
             }
             Effect::Text { delta } => self.stream(session_id, MessageRole::Assistant, &delta),
             Effect::Thinking { delta } => self.stream(session_id, MessageRole::Thinking, &delta),
-            Effect::TextWasThinking => self.text_was_thinking(session_id),
+            Effect::TextWasThinking => self.mark_text_as_thinking(session_id),
             Effect::MessageDone { text } => self.end_stream(session_id, turn_id, Some(text)),
             Effect::MessageDropped { .. } => {
                 self.end_stream(session_id, turn_id, None);
@@ -250,7 +250,7 @@ impl Sessions {
         self.steps = first;
     }
 
-    fn turn_ended(
+    fn on_turn_end(
         &mut self,
         session_id: &SessionId,
         turn_id: &TurnId,
@@ -301,7 +301,7 @@ impl Sessions {
         };
         self.publish_turn(session_id, turn_id, phase);
         self.hooks_of_end(session_id, turn_id, reason, &summary);
-        self.queue_goes_on(session_id, reason == EndReason::Completed);
+        self.continue_queue(session_id, reason == EndReason::Completed);
         if self.entries.values().all(|session| session.turn.is_none()) {
             self.status.connect(Connection::Idle);
             reviews.save_at_turn_end();

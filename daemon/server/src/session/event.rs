@@ -79,7 +79,7 @@ pub(crate) enum SessionEvent {
     /// The attachments of a message were read.
     AttachmentsRead(Box<(WithAttachments, Result<Vec<Attached>, RequestError>)>),
     /// A session, or a page of one, was read from disk.
-    Read(Read),
+    Loaded(LoadResult),
     /// State of the journal: writable or failed.
     Storage(journal::State),
     /// Backend of the sandbox, or the reason for having none.
@@ -97,13 +97,13 @@ pub(crate) struct SavedState {
 
 /// Result of a background read of a session.
 #[derive(Debug)]
-pub(crate) struct Read {
-    pub(super) what: What,
+pub(crate) struct LoadResult {
+    pub(super) what: LoadedPart,
     pub(super) reply: Responder<OpenSessionResult>,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum LoadedPart {
     /// A whole session.
     Session(Box<Loaded>),
     /// The newest page of the transcript of a session in memory.

@@ -100,7 +100,7 @@ impl Sessions {
     }
 
     /// Makes the streaming message one of thinking. The next text begins another.
-    pub(super) fn text_was_thinking(&mut self, session_id: &SessionId) {
+    pub(super) fn mark_text_as_thinking(&mut self, session_id: &SessionId) {
         let session = self.entries.get_mut(session_id);
         if let Some(stream) = session.and_then(|session| session.stream.as_mut()) {
             stream.role = MessageRole::Thinking;
@@ -150,12 +150,12 @@ impl Sessions {
                 self.message(session_id, turn_id, MessageRole::Reminder, note.text);
             }
             // The text of the user was published when it arrived.
-            NoteKind::Steer => self.was_read(session_id),
+            NoteKind::Steer => self.mark_words_as_read(session_id),
         }
     }
 
     /// Publishes the words that the user sent to the running task as read. The model reads all at once.
-    fn was_read(&mut self, session_id: &SessionId) {
+    fn mark_words_as_read(&mut self, session_id: &SessionId) {
         let session = self.entries.get_mut(session_id);
         for note in session.map(|session| std::mem::take(&mut session.unread)).unwrap_or_default() {
             let (rev, ended_at) = (self.services.next_rev(), Some(clock::now_ms()));

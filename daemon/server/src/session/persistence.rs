@@ -71,7 +71,7 @@ impl Sessions {
     }
 
     /// Restores the state of an earlier process.
-    pub(super) fn found(&mut self, found: SavedState, reviews: &mut Reviews) {
+    pub(super) fn on_saved_state(&mut self, found: SavedState, reviews: &mut Reviews) {
         self.restoring = false;
         match found.session {
             Some(Newest::Here(loaded)) => self.restore(*loaded, RestoreOrder::Oldest),
@@ -231,7 +231,7 @@ impl Sessions {
 
     /// Answers after the records of the request are on disk. A journal that cannot be written does
     /// not delay the answer; the status reports it.
-    pub(crate) fn answer_saved<T: Send + 'static>(
+    pub(crate) fn reply_when_saved<T: Send + 'static>(
         &self,
         session_id: &SessionId,
         answer: Result<T, RequestError>,

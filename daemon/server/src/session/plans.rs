@@ -9,12 +9,11 @@ use cairn_core::{
     turn,
 };
 use cairn_protocol::{
-    CompletedItem, EarlierPlan, EndReason, ItemStatus, Notice, Panel, PlanHistoryParams,
-    PlanHistoryResult, PlanItem, PlanNotification, RequestProblem,
+    CompletedItem, EarlierPlan, EndReason, ItemStatus, Notice, Panel, PlanItem, PlanNotification,
 };
 
 use super::Sessions;
-use crate::{event::RequestError, ports::ToolUpdate, store::sessions::Line, workspace::path_of};
+use crate::{ports::ToolUpdate, store::sessions::Line, workspace::path_of};
 
 const HISTORY_KEPT: usize = 50;
 
@@ -41,7 +40,7 @@ fn completed_since(
 
 impl Sessions {
     /// Marks the work under an item as changed, so that the next batch publishes the plan.
-    pub(super) fn work_updated(
+    pub(super) fn on_work_update(
         &mut self,
         session_id: &SessionId,
         call_id: &CallId,
@@ -122,18 +121,6 @@ impl Sessions {
         history.push_back(EarlierPlan { turn_id: turn_id.into(), task, reason, plan });
         while history.len() > HISTORY_KEPT {
             history.pop_front();
-        }
-    }
-
-    pub(crate) fn plan_history(
-        &self,
-        params: &PlanHistoryParams,
-    ) -> Result<PlanHistoryResult, RequestError> {
-        match self.entries.get(&params.session_id.as_str().into()) {
-            Some(session) => {
-                Ok(PlanHistoryResult { turns: session.work.history.iter().cloned().collect() })
-            }
-            None => Err(RequestError::from(RequestProblem::SessionUnknown)),
         }
     }
 }

@@ -7,23 +7,18 @@ use cairn_core::{
     process::{ProcessEntry, ProcessExit, ProcessState, StoppedBy},
 };
 use cairn_protocol::{
-    Empty, InputTaken, Notice, ProcessEnd, ProcessInfo, ProcessInputParams, ProcessInputResult,
-    ProcessOutputParams, ProcessOutputResult, ProcessPhase, ProcessStopParams, ProcessStopper,
-    ProcessesNotification, RequestProblem,
+    Notice, ProcessEnd, ProcessInfo, ProcessPhase, ProcessStopper, ProcessesNotification,
+    RequestProblem,
 };
 
 use super::{Sessions, event::SessionEvent};
 use crate::{
-    event::{RequestError, Responder},
-    processes::{ProcessHandle, ProcessSnapshot, Written},
+    event::RequestError,
+    processes::{ProcessHandle, ProcessSnapshot},
 };
 
 /// Least time between two notifications.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Longest wait for output.
-const OUTPUT_WAIT: Duration = Duration::from_secs(10);
-/// Longest input in bytes.
-const MAX_INPUT_BYTES: usize = 16 * 1024;
 
 impl Sessions {
     /// Reports changes of processes as events, until the hub ends.
@@ -60,61 +55,7 @@ impl Sessions {
         (!lines.is_empty()).then(|| format!("{} {hint}", lines.join(" ")))
     }
 
-    pub(crate) fn stop_process(&self, params: &ProcessStopParams) -> Result<Empty, RequestError> {
-        let session = SessionId::from(params.session_id.as_str());
-        self.process(&session, params.id)?;
-        self.services.processes.stop(&session, params.id, StoppedBy::User);
-        Ok(Empty {})
-    }
-
-    pub(crate) fn process_input(
-        &self,
-        params: ProcessInputParams,
-        reply: Responder<ProcessInputResult>,
-    ) {
-        if params.text.len() > MAX_INPUT_BYTES {
-            let limit = MAX_INPUT_BYTES as u32;
-            return reply
-                .send(Err(RequestError::from(RequestProblem::ProcessInputTooLong { limit })));
-        }
-        match self.process(&params.session_id.as_str().into(), params.id) {
-            Err(error) => reply.send(Err(error)),
-            Ok((_, process)) => self.services.spawn(async move {
-                let taken = match process.write(&params.text, false).await {
-                    Written::All => InputTaken::All,
-                    Written::Part(_) => InputTaken::Part,
-                    Written::Closed => InputTaken::None,
-                };
-                reply.send(Ok(ProcessInputResult { taken }));
-            }),
-        }
-    }
-
-    /// Answers once there is output, the process has ended, or the wait is over.
-    pub(crate) fn process_output(
-        &self,
-        params: ProcessOutputParams,
-        reply: Responder<ProcessOutputResult>,
-    ) {
-        let session = SessionId::from(params.session_id.as_str());
-        let processes = Arc::clone(&self.services.processes);
-        match self.process(&session, params.id) {
-            Err(error) => reply.send(Err(error)),
-            Ok((_, process)) => self.services.spawn(async move {
-                let (progress, is_last) = process.watch_on(params.since, OUTPUT_WAIT).await;
-                let entry = processes.get(&session, params.id);
-                let exit = match entry.map(|(entry, _)| entry.state) {
-                    Some(ProcessState::Ended(exit)) => exit,
-                    Some(ProcessState::Running { .. }) | None => ProcessExit::Lost,
-                };
-                let ended = is_last.then(|| end(exit));
-                let (text, missed, end) = (progress.text, progress.missed, progress.end);
-                reply.send(Ok(ProcessOutputResult { text, missed, end, ended }));
-            }),
-        }
-    }
-
-    fn process(
+    pub(super) fn process(
         &self,
         session: &SessionId,
         id: u32,
@@ -149,7 +90,7 @@ fn info(ProcessSnapshot { entry, ended_at, written, tail }: ProcessSnapshot) -> 
     }
 }
 
-fn end(exit: ProcessExit) -> ProcessEnd {
+pub(super) fn end(exit: ProcessExit) -> ProcessEnd {
     match exit {
         ProcessExit::Code(code) => ProcessEnd::Code { code },
         ProcessExit::Signal(signal) => ProcessEnd::Signal { signal },

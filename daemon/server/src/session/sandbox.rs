@@ -29,7 +29,7 @@ impl Sessions {
         });
     }
 
-    pub(super) fn recovered(&mut self, left: &QuarantineReport) {
+    pub(super) fn on_recovered_commands(&mut self, left: &QuarantineReport) {
         let Some(folder) = left.folder() else { return };
         let (folder, faults) = (folder.display().to_string(), left.faults());
         let files = left.entries(shown_path);
@@ -45,7 +45,7 @@ impl Sessions {
             .spawn(async move { mailbox.send(SessionEvent::Sandbox(sandbox.backend().await)) });
     }
 
-    pub(super) fn sandbox_found(&mut self, found: Result<SandboxBackend, String>) {
+    pub(super) fn on_sandbox_found(&mut self, found: Result<SandboxBackend, String>) {
         self.status.backend = Some(found);
         self.status.dirty = true;
     }

@@ -3,7 +3,7 @@
 use cairn_core::turn::Input;
 use cairn_protocol::{Empty, RequestProblem, RunTaskParams, RunTaskResult, SteerParams};
 
-use super::{Sessions, entry::TurnStart};
+use super::{Sessions, entry::TurnStart, requests};
 use crate::{
     event::{RequestError, Responder},
     review::Reviews,
@@ -21,10 +21,14 @@ impl Sessions {
         let Some(text) = text else {
             return reply.send(Err(RequestError::from(RequestProblem::DocumentNotOpen)));
         };
-        self.begin_task(RunTaskParams { text, ..RunTaskParams::default() }, reply, reviews);
+        let task = RunTaskParams { text, ..RunTaskParams::default() };
+        requests::run_task(self, task, reply, reviews);
     }
 
-    pub(crate) fn go_on(&mut self, params: RunTaskParams) -> Result<RunTaskResult, RequestError> {
+    pub(crate) fn steer_or_start(
+        &mut self,
+        params: RunTaskParams,
+    ) -> Result<RunTaskResult, RequestError> {
         if !params.attachments.is_empty() {
             let reason = "attachments are not taken here, use agent/runTask".to_owned();
             let method = "workspace/executeCommand".to_owned();
@@ -62,7 +66,7 @@ impl Sessions {
             text,
             attachments: Vec::new(),
         };
-        self.steer(steer, Vec::new())?;
+        requests::steer_now(self, steer, Vec::new())?;
         Ok(RunTaskResult { session_id, turn_id })
     }
 

@@ -207,7 +207,7 @@ impl Sessions {
             | Effect::NoteAdded(_) => {}
             Effect::MessageDropped { .. } => self.drop_announced(session_id, turn_id),
             Effect::PublishPlan { .. } => self.publish_subagent(session_id),
-            Effect::Spent => self.subagent_spent(session_id),
+            Effect::Spent => self.add_subagent_usage(session_id),
             Effect::EndTurn(end) => self.end_subagent(session_id, turn_id, end, reviews),
             effect @ (Effect::CallModel { .. }
             | Effect::Summarize { .. }
@@ -223,7 +223,7 @@ impl Sessions {
         None
     }
 
-    fn subagent_spent(&mut self, session_id: &SessionId) {
+    fn add_subagent_usage(&mut self, session_id: &SessionId) {
         let Some(session) = self.entries.get(session_id) else { return };
         let total = session.machine.usage();
         let Some(subagent) = self.subagents.running.get_mut(session_id) else { return };
@@ -251,7 +251,7 @@ impl Sessions {
     }
 
     /// Counts the work of a subagent for the plan item of its parent, too.
-    pub(super) fn subagent_worked(
+    pub(super) fn on_subagent_work(
         &mut self,
         session_id: &SessionId,
         call_id: &CallId,
@@ -267,7 +267,7 @@ impl Sessions {
         }
         let Origin { session: parent, plan_item, .. } = subagent.parent.clone();
         if let Some(item) = plan_item {
-            self.work_updated(&parent, &format!("{session_id}/{call_id}").into(), &item, update);
+            self.on_work_update(&parent, &format!("{session_id}/{call_id}").into(), &item, update);
         }
     }
 

@@ -2,14 +2,10 @@
 //!
 //! Never steps the turn machine.
 
-use cairn_core::{
-    conversation::Item,
-    ids::{CallId, SessionId, TurnId},
-};
+use cairn_core::ids::{CallId, SessionId, TurnId};
 use cairn_protocol::{
     ContextUse, Notice, OutputNotification, Position, Range, ToolKind, ToolLabel, ToolNotification,
-    ToolOutputParams, ToolOutputResult, ToolState, ToolTarget, TurnNotification, TurnPhase,
-    TurnSpent, Usage, UsageNotification,
+    ToolState, ToolTarget, TurnNotification, TurnPhase, TurnSpent, Usage, UsageNotification,
 };
 
 use super::{
@@ -168,9 +164,9 @@ impl Sessions {
         }
         let note = tool.clone();
         if let Some(item) = note.plan_item.clone() {
-            self.work_updated(session_id, call_id, &item, &update);
+            self.on_work_update(session_id, call_id, &item, &update);
         }
-        self.subagent_worked(session_id, call_id, &update);
+        self.on_subagent_work(session_id, call_id, &update);
         self.write_tool(&note);
         self.services.notify(Notice::Tool(note));
     }
@@ -215,9 +211,9 @@ impl Sessions {
         for note in changed {
             let update = ToolUpdate { state: Some(note.state), ..ToolUpdate::default() };
             if let Some(item) = &note.plan_item {
-                self.work_updated(session_id, &note.call_id.as_str().into(), item, &update);
+                self.on_work_update(session_id, &note.call_id.as_str().into(), item, &update);
             }
-            self.subagent_worked(session_id, &note.call_id.as_str().into(), &update);
+            self.on_subagent_work(session_id, &note.call_id.as_str().into(), &update);
             self.write_tool(&note);
             self.services.notify(Notice::Tool(note));
         }
@@ -228,18 +224,6 @@ impl Sessions {
             let session_id = note.session_id.as_str().into();
             self.write(self.root_of(&session_id), &Line::Tool(note.clone()));
         }
-    }
-
-    /// Returns the result of a call as the model got it.
-    pub(crate) fn tool_output(&self, params: &ToolOutputParams) -> ToolOutputResult {
-        let session = self.entries.get(&params.session_id.as_str().into());
-        let items = session.map(|session| session.machine.conversation()).unwrap_or_default();
-        let results = items.iter().rev().filter_map(|item| match item {
-            Item::ToolResults { results, .. } => Some(results),
-            Item::User(_) | Item::Assistant(_) => None,
-        });
-        let result = results.flatten().find(|result| result.call_id == params.call_id);
-        ToolOutputResult { text: result.map(|result| result.content.clone()) }
     }
 }
 

@@ -3,15 +3,13 @@
 use std::{sync::Arc, time::Instant};
 
 use cairn_core::{
-    conversation::Attached,
     ids::{SessionId, TurnId},
     policy::trust,
     prompt::{self, InView, SelectedText, Surroundings},
     turn::{self, Input, Session},
 };
 use cairn_protocol::{
-    CancelParams, Empty, RequestProblem, ReviewMode, RunTaskParams, RunTaskResult, SteerParams,
-    SteerResult, TaskContext, TurnPhase,
+    RequestProblem, ReviewMode, RunTaskParams, RunTaskResult, TaskContext, TurnPhase,
 };
 
 use super::{
@@ -87,7 +85,8 @@ impl Sessions {
             None => self.new_session(&turn_settings, &workspace, opening.found),
         };
         let turn_id = TurnId::from(new_id("t"));
-        let text = prompt::user_message(&params.text, &self.in_view(params.context.as_ref()));
+        let text =
+            prompt::user_message(&params.text, &self.editor_context(params.context.as_ref()));
         if params.text.trim().is_empty() {
             params.text = sessions::attachment_names(&attached);
         }
@@ -220,7 +219,7 @@ impl Sessions {
         id
     }
 
-    fn in_view(&self, context: Option<&TaskContext>) -> InView {
+    fn editor_context(&self, context: Option<&TaskContext>) -> InView {
         let (Some(context), Some(workspace)) = (context, &self.services.workspace) else {
             return InView::default();
         };
@@ -239,32 +238,6 @@ impl Sessions {
                 })
             }),
         }
-    }
-
-    pub(crate) fn steer(
-        &mut self,
-        params: SteerParams,
-        attached: Vec<Attached>,
-    ) -> Result<SteerResult, RequestError> {
-        let session_id = SessionId::from(params.session_id);
-        let session = self.known(&session_id)?;
-        if !session.is_turn(&params.expected_turn_id.as_str().into()) {
-            return Err(RequestProblem::TurnEnded.into());
-        }
-        let turn_id = TurnId::from(params.expected_turn_id);
-        self.steering(&session_id, &turn_id, params.text.clone(), &attached);
-        self.turn_input(&session_id, &turn_id, Input::Steer { text: params.text, attached });
-        Ok(SteerResult { queued: true })
-    }
-
-    pub(crate) fn cancel(&mut self, params: &CancelParams) -> Result<Empty, RequestError> {
-        if self.cancel_waiting_subagent(params) {
-            return Ok(Empty {});
-        }
-        let session_id = params.session_id.as_str().into();
-        self.known(&session_id)?;
-        self.turn_input(&session_id, &params.turn_id.as_str().into(), Input::Cancel);
-        Ok(Empty {})
     }
 
     pub(super) fn known(&mut self, id: &SessionId) -> Result<&mut SessionEntry, RequestError> {

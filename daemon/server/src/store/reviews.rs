@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use forms::{Get, Lenient, Put, add_hashes};
+use forms::{Compat, FromStored, ToStored, add_hashes};
 
 use super::{
     blobs::{Blobs, Sha256Hex},
@@ -35,9 +35,9 @@ use super::{
 const VERSION: u32 = 1;
 
 type StoredReview = ReviewSnapshot<Sha256Hex>;
-type StoredFile = Lenient<FileRecord<StoredReview, Sha256Hex>>;
-type StoredDecision = Lenient<Vec<DecisionUndo<StoredReview, Sha256Hex>>>;
-type StoredCheckpoint = Lenient<Checkpoint<StoredReview, Sha256Hex>>;
+type StoredFile = Compat<FileRecord<StoredReview, Sha256Hex>>;
+type StoredDecision = Compat<Vec<DecisionUndo<StoredReview, Sha256Hex>>>;
+type StoredCheckpoint = Compat<Checkpoint<StoredReview, Sha256Hex>>;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -52,7 +52,8 @@ enum Line {
     Undone,
     Checkpoint(StoredCheckpoint),
     /// Removes the checkpoint of this turn and those after it.
-    WentBack(TurnId),
+    #[serde(rename = "wentBack")] // Name in the files of earlier versions.
+    CheckpointRestored(TurnId),
 }
 
 /// Handle of the thread that saves pending reviews. Dropping it saves everything.
@@ -68,7 +69,7 @@ enum Order {
     Decided(Vec<DecisionUndo>),
     Undone,
     Checkpoint(Box<Checkpoint>),
-    WentBack(TurnId),
+    CheckpointRestored(TurnId),
     Sync(oneshot::Sender<Result<(), String>>),
     /// Answered when the lock is free.
     Close(oneshot::Sender<()>),
@@ -129,8 +130,8 @@ impl ReviewStore {
     }
 
     /// Records that the workspace was restored to the state before this turn.
-    pub fn went_back(&self, turn: TurnId) {
-        self.order(Order::WentBack(turn));
+    pub fn record_restore(&self, turn: TurnId) {
+        self.order(Order::CheckpointRestored(turn));
     }
 
     /// Resolves when all earlier changes are durable, or with the error of the attempt to save them.
@@ -232,22 +233,22 @@ impl<F: Fn(State)> Worker<F> {
             return Ok(());
         }
         let mut lines = Vec::with_capacity(self.todo.len());
-        let mut put = Put::new(&self.blobs);
+        let mut put = ToStored::new(&self.blobs);
         for order in &self.todo {
             lines.push(encode(&match order {
                 Order::File(record) => {
-                    Line::File(Box::new(Lenient::Known(record.convert(&mut put)?)))
+                    Line::File(Box::new(Compat::Known(record.convert(&mut put)?)))
                 }
                 Order::Settled(key) => Line::Settled(key.clone()),
                 Order::Decided(undos) => {
                     let undos = undos.iter().map(|undo| undo.convert(&mut put));
-                    Line::Decided(Lenient::Known(undos.collect::<Result<_, _>>()?))
+                    Line::Decided(Compat::Known(undos.collect::<Result<_, _>>()?))
                 }
                 Order::Undone => Line::Undone,
                 Order::Checkpoint(checkpoint) => {
-                    Line::Checkpoint(Lenient::Known(checkpoint.convert(&mut put)?))
+                    Line::Checkpoint(Compat::Known(checkpoint.convert(&mut put)?))
                 }
-                Order::WentBack(turn) => Line::WentBack(turn.clone()),
+                Order::CheckpointRestored(turn) => Line::CheckpointRestored(turn.clone()),
                 Order::Sync(_) | Order::Close(_) => continue,
             })?);
         }
@@ -277,7 +278,7 @@ fn newest_only(todo: &mut Vec<Order>) {
             Order::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.to_string()),
             Order::Decided(_)
             | Order::Undone
-            | Order::WentBack(_)
+            | Order::CheckpointRestored(_)
             | Order::Sync(_)
             | Order::Close(_) => true,
         })
@@ -291,7 +292,7 @@ fn encode(line: &Line) -> io::Result<Vec<u8>> {
 }
 
 /// Loads a record. `None`: it is not known, or a text is missing.
-fn readable<T, U>(record: &Lenient<T>, load: impl FnOnce(&T) -> io::Result<U>) -> Option<U> {
+fn readable<T, U>(record: &Compat<T>, load: impl FnOnce(&T) -> io::Result<U>) -> Option<U> {
     let loaded = match record.known() {
         Some(record) => load(record),
         None => Err(io::Error::other("its record is not known")),
@@ -351,7 +352,7 @@ impl Live {
                     self.checkpoints.remove(0);
                 }
             }
-            Line::WentBack(turn) => {
+            Line::CheckpointRestored(turn) => {
                 let kept = self.checkpoints.iter().position(|known| turn == *turn_of(known));
                 self.checkpoints.truncate(kept.unwrap_or(self.checkpoints.len()));
             }
@@ -374,7 +375,7 @@ impl Live {
 
     /// Loads the texts. Leaves out records that are unreadable or whose texts are missing.
     fn with_texts(self, blobs: &Blobs) -> Found {
-        let mut get = Get(blobs);
+        let mut get = FromStored(blobs);
         let files = self.files.values();
         let files = files.filter_map(|record| readable(record, |it| it.convert(&mut get)));
         let files = files.collect();

@@ -232,15 +232,15 @@ impl BashCall {
             Waited::Ended(end) => (*end, false),
             Waited::StillRuns(command) => {
                 match processes::keep(self.start(context), command, context) {
-                    Ok((process, goes_on)) => {
+                    Ok((process, ongoing)) => {
                         let reason = self.reason();
                         let detail =
                             processes::report_start(&process, reason, hints_about, &mut content);
-                        let goes_on = Some(goes_on);
+                        let ongoing = Some(ongoing);
                         return Ok(ToolOutput {
                             content,
                             detail,
-                            goes_on,
+                            ongoing,
                             ..ToolOutput::default()
                         });
                     }

@@ -8,7 +8,7 @@ use cairn_core::{
 use super::{ArgumentReader, ToolContext, ToolFailure, ToolOutput};
 use crate::{
     clock,
-    processes::{Command, GoesOn, ProcessHandle, Progress},
+    processes::{Command, OngoingProcess, ProcessHandle, Progress},
 };
 
 /// Makes a command a process of the session. An error if as many run as may; then the command ends.
@@ -16,10 +16,10 @@ pub(super) fn keep(
     start: Start,
     command: Command,
     context: &ToolContext,
-) -> Result<(StartedProcess, GoesOn), ()> {
+) -> Result<(StartedProcess, OngoingProcess), ()> {
     let session = &context.origin.session;
-    let (id, process, goes_on) = context.processes.keep(command, session, start).ok_or(())?;
-    Ok((StartedProcess { id, process }, goes_on))
+    let (id, process, ongoing) = context.processes.keep(command, session, start).ok_or(())?;
+    Ok((StartedProcess { id, process }, ongoing))
 }
 
 pub(super) struct StartedProcess {

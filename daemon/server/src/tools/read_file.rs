@@ -15,7 +15,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
 use super::{
-    Approved, Call, Saw, Tool, ToolContext, ToolFailure, ToolOutput,
+    Approved, Call, ReadText, Tool, ToolContext, ToolFailure, ToolOutput,
     arguments::ArgumentReader,
     outside,
     snapshot::{self, blocking},
@@ -124,7 +124,7 @@ impl ReadCall {
             content,
             lines: Some(lines),
             stats: Some(stats),
-            saw: Some(Saw { key: self.path.key(), text: snapshot.text }),
+            read_text: Some(ReadText { key: self.path.key(), text: snapshot.text }),
             ..ToolOutput::default()
         })
     }

@@ -290,7 +290,7 @@ impl Edits for Editor {
         async move { unsaved }.boxed()
     }
 
-    fn command_ran(&self) {}
+    fn on_command_end(&self) {}
 }
 
 /// Answers a question with its first option, else with nothing.

@@ -14,26 +14,24 @@ use crate::store::blobs::{Blobs, Sha256Hex};
 /// A record, or the JSON of one that this version cannot read. That is written back as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Lenient<T> {
+pub(super) enum Compat<T> {
     Known(T),
     Unreadable(Value),
 }
 
-impl<T> Lenient<T> {
+impl<T> Compat<T> {
     pub(super) fn known(&self) -> Option<&T> {
         match self {
-            Lenient::Known(record) => Some(record),
-            Lenient::Unreadable(_) => None,
+            Compat::Known(record) => Some(record),
+            Compat::Unreadable(_) => None,
         }
     }
 
     /// Name of the record: a field of a known one, or the field of this name.
     pub(super) fn name<'a>(&'a self, of: impl Fn(&'a T) -> &'a str, field: &str) -> &'a str {
         match self {
-            Lenient::Known(record) => of(record),
-            Lenient::Unreadable(json) => {
-                json.get(field).and_then(Value::as_str).unwrap_or_default()
-            }
+            Compat::Known(record) => of(record),
+            Compat::Unreadable(json) => json.get(field).and_then(Value::as_str).unwrap_or_default(),
         }
     }
 }
@@ -49,19 +47,19 @@ pub(super) fn add_hashes(json: &Value, hashes: &mut HashSet<Sha256Hex>) {
 }
 
 /// Conversion of reviews into snapshots with hashes, whose texts it stores.
-pub(super) struct Put<'a> {
+pub(super) struct ToStored<'a> {
     blobs: &'a Blobs,
     /// Recent texts. Records repeat texts, so these are not hashed again.
     recent: Vec<(Text, Sha256Hex)>,
 }
 
-impl<'a> Put<'a> {
+impl<'a> ToStored<'a> {
     pub(super) fn new(blobs: &'a Blobs) -> Self {
         Self { blobs, recent: Vec::new() }
     }
 }
 
-impl Convert<FileReview, Text> for Put<'_> {
+impl Convert<FileReview, Text> for ToStored<'_> {
     type Review = ReviewSnapshot<Sha256Hex>;
     type Text = Sha256Hex;
     type Error = io::Error;
@@ -85,9 +83,9 @@ impl Convert<FileReview, Text> for Put<'_> {
 }
 
 /// Conversion of snapshots with hashes into reviews, with the texts of the store.
-pub(super) struct Get<'a>(pub(super) &'a Blobs);
+pub(super) struct FromStored<'a>(pub(super) &'a Blobs);
 
-impl Convert<ReviewSnapshot<Sha256Hex>, Sha256Hex> for Get<'_> {
+impl Convert<ReviewSnapshot<Sha256Hex>, Sha256Hex> for FromStored<'_> {
     type Review = FileReview;
     type Text = Text;
     type Error = io::Error;

@@ -178,7 +178,9 @@ fn is_known(line: &Line) -> bool {
         }),
         Line::Decided(undos) => undos.known().is_some(),
         Line::Checkpoint(checkpoint) => checkpoint.known().is_some(),
-        Line::Reviews { .. } | Line::Settled(_) | Line::Undone | Line::WentBack(_) => true,
+        Line::Reviews { .. } | Line::Settled(_) | Line::Undone | Line::CheckpointRestored(_) => {
+            true
+        }
     }
 }
 

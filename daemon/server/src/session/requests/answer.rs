@@ -1,0 +1,10 @@
+//! Answers a question about a tool call.
+
+use cairn_protocol::{AnswerParams, AnswerResult, ApproveResult};
+
+use crate::session::Sessions;
+
+pub(crate) fn answer(sessions: &mut Sessions, params: AnswerParams) -> AnswerResult {
+    let result = ApproveResult { decision: params.decision, feedback: params.feedback };
+    AnswerResult { accepted: sessions.on_approval(&params.approval_id, result) }
+}

@@ -1,0 +1,51 @@
+//! Moves a session to the trash.
+
+use cairn_core::ids::SessionId;
+use cairn_protocol::{DeleteSessionParams, Empty, RequestProblem};
+
+use crate::{
+    event::{RequestError, Responder},
+    session::{
+        Sessions,
+        session_list::{blocking, unknown, unknown_or},
+    },
+    store::{export, session_list::trash},
+};
+
+pub(crate) fn delete_session(
+    sessions: &mut Sessions,
+    params: DeleteSessionParams,
+    reply: Responder<Empty>,
+) {
+    let id = SessionId::from(params.session_id);
+    let (Ok(_), Some(folder)) = (sessions.journal_of(&id), sessions.state_dir.clone()) else {
+        return reply.send(Err(unknown()));
+    };
+    if sessions.entries.get(&id).is_some_and(|session| session.turn.is_some()) {
+        let error = RequestError::from(RequestProblem::SessionRunning);
+        return reply.send(Err(error));
+    }
+    let writer = sessions.unload(&id);
+    sessions.services.spawn(async move {
+        if let Some(writer) = writer {
+            // Records that could not be written would be deleted anyway.
+            let _ = writer.close().await;
+        }
+        let place = folder.clone();
+        let deleted = blocking(move || {
+            trash::delete(&folder, &id)?;
+            export::forget(&folder, &id);
+            Ok(Empty {})
+        });
+        let deleted = deleted.await.map_err(unknown_or);
+        let in_trash = deleted.is_ok();
+        reply.send(deleted);
+        if in_trash {
+            tokio::time::sleep(trash::KEPT).await;
+            let emptied = blocking(move || Ok(trash::empty(&place, trash::KEPT)?)).await;
+            if let Err(error) = emptied {
+                tracing::warn!("deleted sessions were not removed: {error}");
+            }
+        }
+    });
+}

@@ -1,0 +1,47 @@
+//! Copies a session up to a turn.
+
+use cairn_core::ids::SessionId;
+use cairn_protocol::{ForkSessionParams, OpenSessionResult, ReadOnlyReason};
+
+use crate::{
+    event::Responder,
+    session::{
+        Sessions,
+        entry::new_id,
+        event::LoadedPart,
+        session_list::{blocking, saved, unknown},
+    },
+    store::{
+        session_list,
+        sessions::{self, Loaded},
+    },
+};
+
+pub(crate) fn fork_session(
+    sessions: &mut Sessions,
+    params: ForkSessionParams,
+    reply: Responder<OpenSessionResult>,
+) {
+    let ForkSessionParams { session_id, at_turn } = params;
+    let from = SessionId::from(session_id);
+    let (Ok(_), Some(folder)) = (sessions.journal_of(&from), sessions.state_dir.clone()) else {
+        return reply.send(Err(unknown()));
+    };
+    let session = sessions.entries.get(&from);
+    let writer = session.and_then(|session| session.journal.clone());
+    // The last turn of a session that is not in memory may run in another process.
+    let whole = session.is_some_and(|session| {
+        let elsewhere = session.read_only.as_ref().map(|it| it.reason);
+        session.turn.is_none() && elsewhere != Some(ReadOnlyReason::OpenElsewhere)
+    });
+    let to = SessionId::from(new_id("s"));
+    sessions.read_in_background(reply, async move {
+        saved(writer).await;
+        blocking(move || {
+            let name = session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
+            let loaded = sessions::load(&sessions::journal_path(&folder, &to))?;
+            Ok(LoadedPart::Session(Box::new(Loaded { name, ..loaded })))
+        })
+        .await
+    });
+}

@@ -1,0 +1,29 @@
+//! Lists the rules of "always".
+
+use cairn_protocol::{AllowedCommand, ListRulesResult};
+
+use crate::{
+    event::Responder,
+    session::{Sessions, rules::unreadable},
+    store::allowed::AllowedRule,
+};
+
+pub(crate) fn list_rules(sessions: &Sessions, reply: Responder<ListRulesResult>) {
+    let Some(allowed) = sessions.allowed() else {
+        return reply.send(Ok(ListRulesResult::default()));
+    };
+    let workspace = sessions.services.workspace.clone();
+    sessions.answer_in_background(reply, move || {
+        let here =
+            |kept: &AllowedRule| workspace.as_ref().is_some_and(|ours| ours.holds(&kept.folder));
+        let shown = |kept: AllowedRule| AllowedCommand {
+            here: here(&kept),
+            folder: kept.folder.display().to_string(),
+            command: kept.rule.to_string(),
+        };
+        let kept = allowed.read().map_err(|error| unreadable(&error))?;
+        let mut rules: Vec<AllowedCommand> = kept.into_iter().map(shown).collect();
+        rules.sort_by_key(|rule| !rule.here);
+        Ok(ListRulesResult { rules })
+    });
+}

@@ -1,0 +1,29 @@
+//! Lists the stored sessions of the workspace.
+
+use cairn_protocol::{ListSessionsParams, ListSessionsResult};
+
+use crate::{
+    event::Responder,
+    review::Reviews,
+    session::{Sessions, session_list::unreadable},
+    store::session_list,
+};
+
+pub(crate) fn list_sessions(
+    sessions: &Sessions,
+    params: ListSessionsParams,
+    reviews: &Reviews,
+    reply: Responder<ListSessionsResult>,
+) {
+    let Some(folder) = sessions.state_dir.clone() else {
+        return reply.send(Ok(ListSessionsResult::default()));
+    };
+    let here = sessions.listed(reviews);
+    sessions.answer_in_background(reply, move || {
+        let ListSessionsParams { cursor, limit } = params;
+        let page = session_list::page(&folder, cursor.as_deref(), limit, &here.mine);
+        let mut list = page.map_err(unreadable)?;
+        list.sessions.iter_mut().for_each(|session| here.count_edits(session));
+        Ok(list)
+    });
+}

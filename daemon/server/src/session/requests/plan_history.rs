@@ -1,0 +1,17 @@
+//! Returns the plans of earlier turns.
+
+use cairn_protocol::{PlanHistoryParams, PlanHistoryResult, RequestProblem};
+
+use crate::{event::RequestError, session::Sessions};
+
+pub(crate) fn plan_history(
+    sessions: &Sessions,
+    params: &PlanHistoryParams,
+) -> Result<PlanHistoryResult, RequestError> {
+    match sessions.entries.get(&params.session_id.as_str().into()) {
+        Some(session) => {
+            Ok(PlanHistoryResult { turns: session.work.history.iter().cloned().collect() })
+        }
+        None => Err(RequestError::from(RequestProblem::SessionUnknown)),
+    }
+}

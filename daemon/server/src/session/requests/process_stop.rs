@@ -1,0 +1,16 @@
+//! Stops a process of a session.
+
+use cairn_core::{ids::SessionId, process::StoppedBy};
+use cairn_protocol::{Empty, ProcessStopParams};
+
+use crate::{event::RequestError, session::Sessions};
+
+pub(crate) fn process_stop(
+    sessions: &Sessions,
+    params: &ProcessStopParams,
+) -> Result<Empty, RequestError> {
+    let session = SessionId::from(params.session_id.as_str());
+    sessions.process(&session, params.id)?;
+    sessions.services.processes.stop(&session, params.id, StoppedBy::User);
+    Ok(Empty {})
+}

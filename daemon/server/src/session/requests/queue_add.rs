@@ -1,0 +1,67 @@
+//! Adds a follow-up to the queue of a session, or starts it.
+
+use cairn_core::{conversation::Attached, ids::SessionId};
+use cairn_protocol::{QueueAddParams, QueueAddResult, RequestProblem, RunTaskParams};
+
+use crate::{
+    event::{RequestError, Responder},
+    review::Reviews,
+    session::{
+        Sessions, attachments,
+        entry::{TurnStart, new_id},
+        event::WithAttachments,
+        queue::said,
+    },
+    store::sessions as store,
+};
+
+/// Maximum number of follow-ups of one session.
+const MOST: usize = 20;
+
+/// Largest size of all content attached to the follow-ups of one session.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// Adds a follow-up, once its attachments were read.
+pub(crate) fn queue_add(
+    sessions: &mut Sessions,
+    params: QueueAddParams,
+    reply: Responder<QueueAddResult>,
+    reviews: &mut Reviews,
+) {
+    sessions.with_attachments(WithAttachments::QueueAdd(params, reply), reviews);
+}
+
+pub(in crate::session) fn queue_add_now(
+    sessions: &mut Sessions,
+    QueueAddParams { session_id, text, mode, attachments: _ }: QueueAddParams,
+    attached: Vec<Attached>,
+) -> Result<QueueAddResult, RequestError> {
+    let text = match attached.is_empty() || !text.trim().is_empty() {
+        true => said(text)?,
+        false => store::attachment_names(&attached),
+    };
+    let session_id = SessionId::from(session_id);
+    let session = sessions.known(&session_id)?;
+    if session.turn.is_none() && session.queue.items.is_empty() {
+        let params = RunTaskParams {
+            text,
+            session_id: Some(session_id.into()),
+            mode,
+            ..RunTaskParams::default()
+        };
+        let opening = TurnStart { attached, ..TurnStart::default() };
+        let started = sessions.run_task(params, opening)?;
+        return Ok(QueueAddResult { started: Some(started) });
+    }
+    if session.queue.items.len() >= MOST {
+        return Err(RequestError::from(RequestProblem::QueueFull { limit: MOST as u32 }));
+    }
+    let size: usize = session.queue.attached.values().flatten().map(Attached::size).sum();
+    if size + attached.iter().map(Attached::size).sum::<usize>() > MOST_BYTES {
+        let name = store::attachment_names(&attached);
+        return Err(attachments::too_large(name, MOST_BYTES));
+    }
+    session.queue.add(new_id("q"), text, mode, attached);
+    sessions.on_queue_change(&session_id);
+    Ok(QueueAddResult { started: None })
+}

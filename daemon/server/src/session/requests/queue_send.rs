@@ -1,0 +1,24 @@
+//! Sends a follow-up to the running turn, or starts it.
+
+use cairn_core::{ids::SessionId, turn::Input};
+use cairn_protocol::{Empty, FollowUp, QueueSendParams};
+
+use crate::{event::RequestError, session::Sessions};
+
+pub(crate) fn queue_send(
+    sessions: &mut Sessions,
+    params: QueueSendParams,
+) -> Result<Empty, RequestError> {
+    let QueueSendParams { session_id, id } = params;
+    let session_id = SessionId::from(session_id);
+    let at = sessions.waiting(&session_id, &id)?;
+    let session = sessions.known(&session_id)?;
+    let Some(turn_id) = session.turn.as_ref().map(|turn| turn.id.clone()) else {
+        return sessions.begin_follow_up(&session_id, at).map(|()| Empty {});
+    };
+    let (FollowUp { text, .. }, attached) = session.queue.take(at);
+    sessions.user_message(&session_id, &turn_id, text.clone(), &attached);
+    sessions.turn_input(&session_id, &turn_id, Input::Steer { text, attached });
+    sessions.on_queue_change(&session_id);
+    Ok(Empty {})
+}

@@ -1,0 +1,47 @@
+//! Gives a session a name.
+
+use cairn_core::ids::SessionId;
+use cairn_protocol::{Empty, RenameSessionParams, RequestProblem};
+
+use crate::{
+    event::{RequestError, Responder},
+    session::{
+        Sessions,
+        session_list::{unknown, unknown_or},
+    },
+    store::{
+        session_list,
+        sessions::{self, Line},
+    },
+};
+
+pub(crate) fn rename_session(
+    sessions: &mut Sessions,
+    params: RenameSessionParams,
+    reply: Responder<Empty>,
+) {
+    let id = SessionId::from(params.session_id);
+    let (Ok(_), Some(folder)) = (sessions.journal_of(&id), sessions.state_dir.clone()) else {
+        return reply.send(Err(unknown()));
+    };
+    let Some(name) = sessions::name(&params.name) else {
+        return reply.send(Err(RequestError::from(RequestProblem::SessionNameInvalid {
+            limit: sessions::NAME as u32,
+        })));
+    };
+    let name = (!name.is_empty()).then(|| name.to_owned());
+    if let Some(session) = sessions.entries.get_mut(&id)
+        && (session.journal.is_some() || session.read_only.is_some())
+    {
+        if let Some(refused) = session.locked() {
+            return reply.send(Err(refused));
+        }
+        session.name = name;
+        let digest = session.digest();
+        sessions.write(&id, &Line::Digest(digest));
+        return sessions.reply_when_saved(&id, Ok(Empty {}), reply);
+    }
+    sessions.answer_in_background(reply, move || {
+        session_list::rename(&folder, &id, name).map(|()| Empty {}).map_err(unknown_or)
+    });
+}

@@ -1,0 +1,27 @@
+//! Revokes a rule of "always".
+
+use std::path::PathBuf;
+
+use cairn_core::policy::command::Rule;
+use cairn_protocol::{RevokeRuleParams, RevokeRuleResult};
+
+use crate::{
+    event::Responder,
+    session::{Sessions, rules::unreadable},
+};
+
+pub(crate) fn revoke_rule(
+    sessions: &Sessions,
+    params: RevokeRuleParams,
+    reply: Responder<RevokeRuleResult>,
+) {
+    let RevokeRuleParams { folder, command } = params;
+    let (Some(allowed), Some(rule)) = (sessions.allowed(), Rule::parse(&command)) else {
+        return reply.send(Ok(RevokeRuleResult { revoked: false }));
+    };
+    sessions.answer_in_background(reply, move || {
+        let revoked = allowed.revoke(&PathBuf::from(folder), &rule);
+        let revoked = revoked.map_err(|error| unreadable(&error))?;
+        Ok(RevokeRuleResult { revoked })
+    });
+}

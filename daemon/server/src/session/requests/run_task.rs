@@ -1,0 +1,93 @@
+//! Starts a turn, in a new session or in one that is known.
+
+use std::sync::Arc;
+
+use cairn_protocol::{RunTaskParams, RunTaskResult};
+
+use crate::{
+    event::Responder,
+    instructions, orientation,
+    review::Reviews,
+    session::{
+        Sessions,
+        entry::{FoundAtStart, TurnStart},
+        event::{InstructionsLoaded, SessionEvent},
+    },
+};
+
+/// Starts a task, once its attachments and the instructions of a new session were read.
+pub(crate) fn run_task(
+    sessions: &mut Sessions,
+    params: RunTaskParams,
+    reply: Responder<RunTaskResult>,
+    reviews: &mut Reviews,
+) {
+    let new = params.session_id.is_none();
+    let Some(workspace) =
+        sessions.services.workspace.clone().filter(|_| new || !params.attachments.is_empty())
+    else {
+        return start_and_reply(sessions, params, TurnStart::default(), reply, reviews);
+    };
+    let reader = sessions.attachment_reader();
+    let (docs, mailbox) = (Arc::clone(&sessions.services.docs), sessions.mailbox.clone());
+    let sources = Arc::clone(&sessions.services.sources);
+    let config = sessions.config.environment.config_dir.clone();
+    let trusted = sessions.config.trusted;
+    let sandbox = sessions.sandbox_config();
+    sessions.services.spawn(async move {
+        let active = params.context.as_ref().and_then(|context| context.active_file.clone());
+        let asked = Arc::clone(&workspace);
+        let found = tokio::task::spawn_blocking(move || {
+            if !new {
+                FoundAtStart::default()
+            } else if trusted {
+                let (active, config) = (active.as_deref(), config.as_deref());
+                let instructions =
+                    instructions::at_start(&workspace, &docs, &sources, active, config);
+                FoundAtStart { instructions, project: orientation::facts(&workspace) }
+            } else {
+                let instructions = instructions::users_own(config.as_deref());
+                FoundAtStart { instructions, ..FoundAtStart::default() }
+            }
+        });
+        let mut found = found.await.unwrap_or_default();
+        if new && trusted {
+            let said = orientation::programs_say(&asked, &sandbox).await;
+            found.project = format!("{}\n{said}", found.project).trim().to_owned();
+        }
+        let attached = reader.read_in_background(params.attachments.clone()).await;
+        mailbox.send(SessionEvent::InstructionsLoaded(Box::new(InstructionsLoaded {
+            params,
+            reply,
+            found,
+            attached,
+        })));
+    });
+}
+
+pub(in crate::session) fn on_instructions_loaded(
+    sessions: &mut Sessions,
+    InstructionsLoaded { params, reply, found, attached }: InstructionsLoaded,
+    reviews: &mut Reviews,
+) {
+    match attached {
+        Ok(attached) => {
+            let opening = TurnStart { found, attached, ..TurnStart::default() };
+            start_and_reply(sessions, params, opening, reply, reviews);
+        }
+        Err(refused) => reply.send(Err(refused)),
+    }
+}
+
+fn start_and_reply(
+    sessions: &mut Sessions,
+    params: RunTaskParams,
+    opening: TurnStart,
+    reply: Responder<RunTaskResult>,
+    reviews: &mut Reviews,
+) {
+    let began = sessions.run_task(params, opening);
+    sessions.settle(reviews);
+    let session = began.as_ref().map(|began| began.session_id.as_str().into()).unwrap_or_default();
+    sessions.reply_when_saved(&session, began, reply);
+}

@@ -1,0 +1,41 @@
+//! Searches the texts of all sessions of the workspace.
+
+use std::sync::Arc;
+
+use cairn_protocol::{SearchSessionsParams, SearchSessionsResult};
+
+use crate::{
+    event::Responder,
+    review::Reviews,
+    session::{
+        Sessions,
+        session_list::{blocking, unknown_or},
+    },
+    store::session_list::search,
+};
+
+pub(crate) fn search_sessions(
+    sessions: &Sessions,
+    params: SearchSessionsParams,
+    reviews: &Reviews,
+    reply: Responder<SearchSessionsResult>,
+) {
+    let Some(folder) = sessions.state_dir.clone() else {
+        return reply.send(Ok(SearchSessionsResult::default()));
+    };
+    let here = sessions.listed(reviews);
+    let (searches, is_wanted) = (Arc::clone(&sessions.searches), reply.is_wanted());
+    sessions.services.spawn(async move {
+        // One that was cancelled ends at once.
+        let Some(turn) = searches.begin_in_sessions().await else { return };
+        let found = blocking(move || {
+            let _turn = turn;
+            let limits = search::SessionSearchLimits::default();
+            let mut found =
+                search::search(&folder, &params.query, &here.mine, limits, &*is_wanted)?;
+            found.matches.iter_mut().for_each(|found| here.count_edits(&mut found.session));
+            Ok(found)
+        });
+        reply.send(found.await.map_err(unknown_or));
+    });
+}
