@@ -171,7 +171,11 @@ export class Window {
     const row = this.page.locator(ROW, { hasText: label }).first();
     await row.waitFor();
     await tryUntil(
-      () => row.click(ONE_TRY),
+      async () => {
+        // A hover of the box above the list covers the row while the pointer rests there.
+        await this.page.mouse.move(0, 0);
+        await row.click(ONE_TRY);
+      },
       async () => !(await row.isVisible()),
       `the choice of ${label}`,
     );
