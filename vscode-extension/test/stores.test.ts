@@ -379,6 +379,15 @@ describe("approvals", () => {
     expect([store.approvals.isArmed("a1"), asking.answerApproval("a1", "allowOnce")]).toEqual([true, "counted"]);
   });
 
+  it("takes an answer in time although its own timer is late", () => {
+    const asking = new Asking(new TestStore());
+    void asking.approve(approval);
+    const now = performance.now();
+    const late = vi.spyOn(performance, "now").mockReturnValue(now + ARMED_AFTER_MS);
+    expect(asking.answerApproval("a1", "allowOnce")).toBe("counted");
+    late.mockRestore();
+  });
+
   it("takes no answer to a question that moves to the place of the one just answered", () => {
     const store = new TestStore();
     const asking = new Asking(store);

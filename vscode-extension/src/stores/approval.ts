@@ -62,7 +62,7 @@ export type Answered = "counted" | "early" | "gone";
 export class Asking implements Disposable {
   readonly #approvals = new Map<string, (result: ApproveResult) => void>();
   readonly #questions = new Map<string, (result: AskResult) => void>();
-  readonly #arming = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #arming = new Map<string, { readonly timer: ReturnType<typeof setTimeout>; readonly since: number }>();
   readonly #subscription: Disposable;
 
   constructor(private readonly store: Store) {
@@ -71,7 +71,7 @@ export class Asking implements Disposable {
 
   dispose(): void {
     this.#subscription.dispose();
-    this.#arming.forEach((timer) => clearTimeout(timer));
+    this.#arming.forEach(({ timer }) => clearTimeout(timer));
   }
 
   approve(approval: Approval): Promise<ApproveResult> {
@@ -97,7 +97,7 @@ export class Asking implements Disposable {
       return "gone";
     }
     // Words were written for this question, however soon.
-    if (feedback === "" && !approvals.isArmed(approvalId)) {
+    if (feedback === "" && !approvals.isArmed(approvalId) && !this.#isTime(approvalId)) {
       return "early";
     }
     this.#settle(approvalId, feedback === "" ? { decision } : { decision, feedback });
@@ -139,20 +139,24 @@ export class Asking implements Disposable {
     const asked = new Set(questions.waiting.map(({ questionId }) => questionId));
     [...this.#questions.keys()].filter((id) => !asked.has(id)).forEach((id) => this.#resolve(id, {}));
     if (approvals.waiting.length < waited) {
-      this.#arming.forEach((timer) => clearTimeout(timer));
+      this.#arming.forEach(({ timer }) => clearTimeout(timer));
       this.#arming.clear();
       approvals.waiting.forEach(({ approvalId }) => this.#arm(approvalId));
     }
   }
 
   #arm(approvalId: string): void {
-    clearTimeout(this.#arming.get(approvalId));
-    this.#arming.set(
-      approvalId,
-      setTimeout(() => {
-        this.#arming.delete(approvalId);
-        this.store.apply({ kind: "armed", approvalId });
-      }, ARMED_AFTER_MS),
-    );
+    clearTimeout(this.#arming.get(approvalId)?.timer);
+    const timer = setTimeout(() => {
+      this.#arming.delete(approvalId);
+      this.store.apply({ kind: "armed", approvalId });
+    }, ARMED_AFTER_MS);
+    this.#arming.set(approvalId, { timer, since: performance.now() });
+  }
+
+  /** True once the question was shown for long enough. The timer of a busy process is late; the answer is not. */
+  #isTime(approvalId: string): boolean {
+    const since = this.#arming.get(approvalId)?.since;
+    return since !== undefined && performance.now() - since >= ARMED_AFTER_MS;
   }
 }
