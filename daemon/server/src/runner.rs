@@ -252,7 +252,6 @@ async fn run(
         Consent::Given { call, approved, words } => (call, approved, words),
         Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
     };
-    context.changed.record(&access);
     if !matches!(access, Access::Read { .. } | Access::Process) {
         begin(context.journal.as_deref(), &context.origin).await?;
     }
@@ -312,7 +311,10 @@ async fn run_watched(
     let is_command = matches!(access, Access::Command { .. });
     let running = if is_command { Some(command_begins(&context).await?) } else { None };
     let after = context.clone();
+    after.changed.record(access);
     let ran = call.run(context, approved).await;
+    // An answer in between, to another call, did not cover this edit.
+    after.changed.record(access);
     let process = ran.as_ref().ok().and_then(|output| output.ongoing.clone());
     match (running, process) {
         (Some(running), Some(process)) => {
