@@ -242,7 +242,7 @@ describe("the difference to what the page has", () => {
     expect(sync.message(new Map([["t", turn(asked)]]), false)).toBeUndefined();
   });
 
-  it("is what is new, changed and gone, in its order", () => {
+  it("holds new, changed and removed items in order", () => {
     const sync = new Sync();
     sync.message(new Map([["t", turn(asked, read("2", "a.ts", { state: "running" }))]]), true);
     const next = turn(asked, edit("3", "b.ts", 1, 0), message("4", "assistant", "Done."));

@@ -134,7 +134,7 @@ export class List extends Component<Props, State> {
     this.element.style.overflowAnchor = this.state.follows ? "none" : "auto";
     const item = seen === undefined ? null : this.#itemOf(seen);
     if (item !== null && number === before.number) {
-      // At its very start the browser does not keep the place of what is in sight.
+      // At scroll position 0 the browser does not keep the visible rows in place.
       this.element.scrollTop += item.getBoundingClientRect().top - top;
       this.#top = this.element.scrollTop;
     }
@@ -158,7 +158,7 @@ export class List extends Component<Props, State> {
         }
       }
     }
-    // A reader near the end is not moved by what they do themselves.
+    // The reader's own actions near the end do not scroll the list.
     if (turns !== before.turns || beyond.earlier !== before.beyond.earlier || !follows) {
       this.#keepEnd();
     }

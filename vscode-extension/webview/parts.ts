@@ -11,7 +11,7 @@ export function h(tag: string, className = "", attributes: Attributes = {}, ...c
   return createElement(tag, className === "" ? attributes : { class: className, ...attributes }, ...children);
 }
 
-/** Description of a part of the page with a state of its own. */
+/** Description of a component, which has its own state. */
 export function part<Props extends object>(
   type: ComponentType<Props>,
   props: Props & { readonly key?: string; readonly ref?: unknown },

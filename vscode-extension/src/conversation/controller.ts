@@ -36,7 +36,7 @@ const MOST_PAGES = 20;
 export class ConversationController implements Disposable {
   readonly #sync = new Sync();
   readonly #subscriptions: readonly Disposable[];
-  /** Items of each turn as they were sent, and what they were made of. */
+  /** Sent items of each turn, with the values that made them. */
   #drawn: ReadonlyMap<string, { readonly key: readonly unknown[]; readonly drafts: readonly Draft[] }> = new Map();
   readonly #answers: ApprovalAnswers;
   readonly #composing: Composing;
