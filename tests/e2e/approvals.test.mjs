@@ -3,12 +3,10 @@
 
 import assert from "node:assert/strict";
 
-import { model, scene, send, setTheme, step, view, window } from "./harness.mjs";
+import { model, scene, send, setTheme, step, window } from "./harness.mjs";
+import { armed, card } from "./look.mjs";
 
 const key = (name) => window.page.keyboard.press(name);
-const card = (text) => view.getByRole("alertdialog").filter({ hasText: text });
-/** The question takes an answer: it was in sight for long enough. */
-const armed = (text) => card(text).getByRole("button", { name: "Allow Once" }).and(view.locator(":not([aria-disabled])")).waitFor();
 const bash = (command) => ({ name: "bash", arguments: { command } });
 const RISKY = "rm -rf build dist ~/other && git push --force";
 
@@ -28,7 +26,7 @@ scene("a question tells its risk and takes keys where the hands are", { model: t
 
   step("one key denies it from the editor, and the next question is an ordinary one", async () => {
     await window.focusEditor();
-    await armed(RISKY);
+    await armed(RISKY).waitFor();
     await key("Alt+n");
     await window
       .article(RISKY)
@@ -40,7 +38,7 @@ scene("a question tells its risk and takes keys where the hands are", { model: t
 
   step("one key allows it from the message box, whose text stays", async () => {
     await window.composer().fill("Then this");
-    await armed("echo hello");
+    await armed("echo hello").waitFor();
     await key("Alt+y");
     request = await model.next();
     await window
@@ -58,7 +56,7 @@ scene("a question tells its risk and takes keys where the hands are", { model: t
       ["Cairn: Focus on Proposed Edits View", "echo from the list"],
       ["Cairn: Focus on Plan View", "echo from the plan"],
     ]) {
-      await armed(words);
+      await armed(words).waitFor();
       await window.command(focus);
       await key("Alt+y");
       await window

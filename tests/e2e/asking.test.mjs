@@ -5,15 +5,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 
-import { tryUntil } from "./editor.mjs";
-import { SECOND, model, now, scene, state, step, setTheme, window, workspace } from "./harness.mjs";
-import { asked, edits, listed, noTab, press, status, text } from "./look.mjs";
+import { tryUntil, until } from "./editor.mjs";
+import { SECOND, model, now, scene, state, step, setTheme, task, view, window, workspace } from "./harness.mjs";
+import { asked, edits, listed, message, noTab, press, status, text } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
 const KEY = "key-of-the-tests";
 const QUESTION = "Is the total of the cart safe?";
 const TRACE = 'Traceback (most recent call last):\n  File "cart.py", line 3\n    total(  1)\nValueError: x';
-const value = (words) => state(({ input }) => input?.value === words, `the text ${words} in the box`);
 const add = (a, b) => ({ name: "add", arguments: { a, b } });
 const key = (name) => window.page.keyboard.press(name);
 const words = (request) =>
@@ -58,7 +57,8 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
     await status("no model");
     const before = await readdir(workspace);
     await window.command("Agent: run task");
-    await window.answer("New Task", QUESTION);
+    await window.composer().fill(QUESTION);
+    await key("Enter");
     await asked("The agent needs a model");
     await listed("Choose Model");
     await listed("Try the Demo");
@@ -104,16 +104,17 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
   step("once a model is set up, the stored task is offered again", async () => {
     await state(({ model }) => model.name === "scripted", "the model that was chosen");
     await press("Your task is kept", "Continue with the Task");
-    await value(QUESTION);
+    const isKept = async () => (await window.composer().inputValue()) === QUESTION;
+    await until(isKept, 10 * SECOND, "the text in the composer");
     await window.screenshot("asking-05 the text is kept");
     // Left and opened again, it is still there.
-    await key("Escape");
+    await window.command("View: Hide Secondary Side Bar");
     await window.command("Agent: run task");
-    await value(QUESTION);
-    await window.answer("New Task", QUESTION);
+    await until(isKept, 10 * SECOND, "the text after the view was hidden");
+    await window.composer().press("Enter");
   });
 
-  step("the conversation comes into view, the focus and the Explorer stay, and the walkthrough marks its first steps", async () => {
+  step("the conversation comes into view, the Explorer stays, and the walkthrough marks its first steps", async () => {
     const request = await model.next();
     assert.ok(words(request).includes(QUESTION));
     await window.article(QUESTION).waitFor();
@@ -122,6 +123,8 @@ scene("the first task", { model: { key: KEY, isChosen: false } }, () => {
     assert.ok(await window.explorerRows().first().isVisible(), "the Explorer keeps its place");
     await window.screenshot("asking-03 the Explorer stays");
     await next.call({ name: "TodoWrite", arguments: { todos: [{ content: "Look", status: "completed", activeForm: "Looking" }] } });
+    // The plan takes the focus from nobody.
+    await view.locator("textarea:focus").waitFor();
     await (await model.next()).say("**Yes**, `total` is safe: it keeps no state.\n\n## More\n\nIt only reads its arguments.");
     await window.article("It only reads its arguments.").waitFor();
     // The plan shows the answer, and its root the text of the task.
@@ -191,55 +194,37 @@ scene("a model server without encryption", { model: { key: KEY }, conversation: 
   });
 });
 
-scene("tasks in the box", { model: true, conversation: "folded", prepare: () => ({ "cairn.plan.endReminder": true }) }, () => {
-  step("a question is shown by its last sentence, also in the reply box", async () => {
-    await window.command("Agent: run task");
-    await window.answer("New Task", "Change it");
-    await (await model.next()).say("I looked at `cart.mjs`.\n\n- one thing\n- another\n\nBoth work. **Shall I add a test?**");
+scene("the ends of tasks", { model: true, conversation: "folded", prepare: () => ({ "cairn.plan.endReminder": true }) }, () => {
+  step("a question is shown by its last sentence", async () => {
+    await (await task()).say("I looked at `cart.mjs`.\n\n- one thing\n- another\n\nBoth work. **Shall I add a test?**");
     await window.row("Plan", "Shall I add a test?").waitFor();
-    await window.command("Cairn: Reply");
-    await state(({ input }) => input?.placeholder === "Shall I add a test?", "the question in the box");
+    await message("Shall I add a test?");
     await window.screenshot("asking-05 a question");
-    await key("Escape");
   });
 
-  step("pasted text of several lines opens in an editor, unchanged", async () => {
-    await window.copy(TRACE);
+  step("a text of several lines is sent from an editor, unchanged", async () => {
     await window.command("Agent: run task");
-    await asked("New Task");
-    await window.inputBox().fill("");
+    await window.composer().fill("Mend it:");
+    await key("Control+Shift+Enter");
+    await text("Mend it:");
+    await window.focusedEditor().waitFor();
+    await window.copy(`\n${TRACE}`);
     await key("Control+v");
     await text("total(  1)");
     await window.screenshot("asking-06 a prompt in an editor");
-    await window.focusedEditor().waitFor();
     await key("Control+Enter");
     const request = await model.next();
-    assert.ok(words(request).includes(JSON.stringify(TRACE).slice(1, -1)), words(request));
-    await noTab("Traceback");
+    assert.ok(words(request).includes(JSON.stringify(`Mend it:\n${TRACE}`).slice(1, -1)), words(request));
+    await noTab("Mend it");
     await request.say("Seen.");
   });
 
-  step("an earlier text can be used again", async () => {
-    await window.row("Plan", "Answer: Seen.").waitFor();
-    await window.command("Agent: run task");
-    await asked("New Task");
-    await tryUntil(
-      () => window.inputAction("Use an Earlier Text"),
-      async () => now().input?.rows !== undefined,
-      "the earlier texts",
-    );
-    await window.choose("Change it");
-    await value("Change it");
-    await key("Escape");
-  });
-
   step("an answer that leaves work is asked about once, and the end says what is left", async () => {
-    await window.command("Agent: run task");
-    await window.answer("New Task", "Mend the discount");
+    const request = await task("Mend the discount");
     const item = (content, status) => ({ content, status, activeForm: `${content}…` });
     const todos = [item("Mend it", "in_progress"), item("Add a test", "pending")];
     const edit = editFile("src/pricing.mjs", "/** Returns the", "/** Gives the");
-    await (await model.next()).call({ name: "TodoWrite", arguments: { todos } }, edit);
+    await request.call({ name: "TodoWrite", arguments: { todos } }, edit);
     await (await model.next()).say("All done!");
     const asked = await model.next();
     assert.match(words(asked), /would end the turn.*\[>\] #1 Mend it.*checked your last edit/);

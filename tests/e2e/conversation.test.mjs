@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, now, scene, send, state, step, setTheme, view, window, workspace } from "./harness.mjs";
+import { SECOND, model, now, scene, send, state, step, setTheme, task, view, window, workspace } from "./harness.mjs";
 import { cursor, nothingCut, noTab, said as saidByStatus, tab, text as textInFront } from "./look.mjs";
 import { editFile } from "./model.mjs";
 import { DRAFTS, EDITORS } from "./window.mjs";
@@ -28,14 +28,11 @@ const TRACEBACK = [
 ].join("\n");
 
 scene("writing and reading", { model: true }, () => {
-  step("a task from the palette opens the view and leaves the focus in the editor", async () => {
+  step("a task from the palette opens the composer, which keeps the focus", async () => {
     await window.open("src/cart.mjs");
-    await window.command("Agent: run task");
-    await window.answer("New Task", "Is the cart thread safe?");
-    const request = await model.next();
+    const request = await task("Is the cart thread safe?");
     await window.article("Is the cart thread safe?").waitFor();
-    // The editor keeps the focus.
-    await window.focusedEditor().waitFor();
+    await view.locator("textarea:focus").waitFor();
     await request.say("It is **not**: see `src/cart.mjs:4`.");
     await window.article("It is not: see src/cart.mjs:4.").waitFor();
     await window.article("Done").waitFor();

@@ -26,6 +26,7 @@ export let view;
 export let model;
 export let workspace;
 export let home;
+let isFolded = false;
 
 let place;
 let reports;
@@ -50,8 +51,8 @@ let described = [];
  * @param {boolean} [options.reports]  whether the extension reports its state
  * @param {boolean} [options.trusted]  whether the editor trusts the workspace from the start
  * @param {"hidden" | "shown" | "folded"} [options.conversation]
- *   the conversation at the start: not in sight until a task starts, in sight, or folded beside the other views, so that
- *   tasks are typed into the input box and approvals come as messages
+ *   the conversation at the start: not in sight until a task starts, in sight, or folded below the other views except
+ *   while it is used (`inConversation`)
  * @param {(workspace: string) => object | Promise<object>} [options.prepare]
  *   called before the window opens: may change the workspace, and gives further settings
  * @param {() => void} steps  calls `step` at most five times
@@ -145,8 +146,36 @@ export async function play(name, settings = {}) {
 /** Gives a task by the palette; returns the first request to the model. */
 export async function task(text = "Change it") {
   await window.command("Agent: run task");
-  await window.answer("New Task", text);
+  const box = window.composer().and(view.getByPlaceholder("Describe a task"));
+  await box.fill(text);
+  await box.press("Enter");
+  await fold();
   return await model?.next();
+}
+
+/** Sends words to the session in view, or to its running turn. */
+export async function reply(text) {
+  await window.command("Cairn: Reply");
+  await window.composer().fill(text);
+  await window.composer().press("Enter");
+  await fold();
+}
+
+/** Does something in the conversation, which is folded again in a scene that has it folded. */
+export async function inConversation(body) {
+  await window.showConversation();
+  await body();
+  await fold();
+}
+
+/** Folds the conversation in a scene that has it folded. The editor has the focus. */
+async function fold() {
+  if (isFolded) {
+    await window.unfold("Conversation", false);
+    if (now().editor) {
+      await window.focusEditor();
+    }
+  }
 }
 
 /** Sends a message in the conversation by keyboard; returns the request to the model. */
@@ -198,7 +227,8 @@ async function begin({ script, model: played, reports: isReported = true, truste
   if (conversation !== "hidden") {
     await window.showConversation();
   }
-  if (conversation === "folded") {
+  isFolded = conversation === "folded";
+  if (isFolded) {
     await window.unfold("Proposed Edits", true);
     await window.unfold("Conversation", false);
   }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { tryUntil, until } from "./editor.mjs";
-import { SECOND, now, state, window } from "./harness.mjs";
+import { SECOND, inConversation, now, state, view, window } from "./harness.mjs";
 
 const has = (text, words) => (words instanceof RegExp ? words.test(text ?? "") : (text ?? "").includes(words));
 const messageWith = ({ messages = [] }, words) => messages.find(({ text }) => has(text, words));
@@ -53,8 +53,11 @@ export const tab = (words, fields = {}) =>
   );
 export const noTab = (words) => state(({ tabs }) => tabs.every(({ label }) => !has(label, words)), `no tab ${words}`);
 
-/** An answer to the newest question counts. */
-export const armed = () => state(({ approvals }) => approvals.at(-1)?.armed, "a question that takes an answer");
+/** The card of a question. */
+export const card = (words) => view.getByRole("alertdialog").filter({ hasText: words });
+/** A button of a card, once an answer counts. */
+export const armed = (words, button = "Allow Once") =>
+  card(words).getByRole("button", { name: button, exact: true }).and(view.locator(":not([aria-disabled])"));
 
 /** Clicks a button of a message, until the extension has the answer. */
 export async function press(words, button) {
@@ -66,17 +69,12 @@ export async function press(words, button) {
   );
 }
 
-/** Allows the command of the newest question by its message. */
-export async function allow(words) {
-  await armed();
-  await press(words, "Allow Once");
-}
-
-/** Answers in the list of answers, by its row or by Enter, once an answer counts. */
-export async function answerList(label) {
-  await state(({ input }) => input?.rows && input.busy !== true, "a list of answers that takes one");
-  await (label === undefined ? window.page.keyboard.press("Enter") : window.choose(label));
-  await unasked();
+/** Answers a question in its card. */
+export async function answer(words, button) {
+  await inConversation(async () => {
+    await armed(words, button).click();
+    await card(words).waitFor({ state: "detached" });
+  });
 }
 
 /** Waits until no button, link or box of a page is cut off. */

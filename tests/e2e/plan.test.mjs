@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 
 import { until } from "./editor.mjs";
-import { SECOND, now, play, scene, state, step, task, setTheme, window } from "./harness.mjs";
-import { asked, edits, inFront, message, status, text } from "./look.mjs";
+import { SECOND, now, play, scene, reply, state, step, task, setTheme, window } from "./harness.mjs";
+import { answer, edits, inFront, message, status, text } from "./look.mjs";
 
 const plan = (spoken) => window.row("Plan", spoken);
 const root = (state) => plan(`Plan, ${state}`);
@@ -15,17 +15,9 @@ const copied = (text, what) => until(async () => (await window.clipboard()) === 
 const key = (name) => window.page.keyboard.press(name);
 
 /** The script stands at this command, and the row is drawn: VS Code undoes the folding of a row that it is drawing. */
-const question = (command) => plan(`Approval needed. Run a command: ${command}`);
-const waits = (command) => question(command).waitFor();
-
-/** Answers the question at which the script stands, and lets it go on. */
-async function answer(command, button) {
-  await waits(command);
-  await window.rowAction(
-    question(command),
-    button === "Deny" ? "Deny" : "Allow Once",
-    async () => !now().approvals.some((asked) => asked.command === command),
-  );
+async function waits(command) {
+  await state(({ approvals }) => approvals.some((asked) => asked.command === command), `the question about ${command}`);
+  await plan(", waits for you").waitFor();
 }
 
 /** No step seems to be at work. */
@@ -45,7 +37,7 @@ scene("the plan of a task", { script: "plan", conversation: "folded" }, () => {
   });
 
   step("each update is shown, with the names of dropped steps, and the work for a step under it", async () => {
-    await answer("node --version", "Allow");
+    await answer("node --version");
     await root("1 of 3 done, wait").waitFor();
     await plan("Find the wrong discount, completed").waitFor();
     await plan("2 steps were dropped: Write an entry for the changelog; Tell the team").waitFor();
@@ -57,7 +49,7 @@ scene("the plan of a task", { script: "plan", conversation: "folded" }, () => {
     await plan("File src/cart.mjs, 1 edit to review").waitFor();
     await plan("Run node --test, waits for approval").waitFor();
     await window.screenshot("plan-02 work");
-    await answer("node --test", "Allow");
+    await answer("node --test");
     await plan("Run node --test, failed").waitFor();
     await answer("git push", "Deny");
   });
@@ -66,8 +58,9 @@ scene("the plan of a task", { script: "plan", conversation: "folded" }, () => {
     await closed(root("1 of 3 done, waits for your reply, 2 open")).waitFor();
     await atRest();
     await status("Cairn: reply");
-    await message("round it to the cent?");
+    await plan("round it to the cent?").waitFor();
     await window.screenshot("plan-03 question");
+    await window.unfold("Proposed Edits", false);
     await window.twist(root("1 of 3 done"));
     await plan("Run git push, declined").waitFor();
     for (const [theme, name] of [
@@ -116,13 +109,11 @@ scene("the plan of a task", { script: "plan", conversation: "folded" }, () => {
 scene("the plan of a conversation", { script: "plan", conversation: "folded" }, () => {
   step("a reply continues, and the next call expands the plan again", async () => {
     await task("Fix the discount");
-    await answer("node --version", "Allow");
-    await answer("node --test", "Allow");
+    await answer("node --version");
+    await answer("node --test");
     await answer("git push", "Deny");
     await closed(root("1 of 3 done")).waitFor();
-    await window.rowAction(root("1 of 3 done"), "Reply", async () => now().input?.title === "Reply");
-    await asked("Reply");
-    await window.answer("Reply", "Yes, to the cent");
+    await reply("Yes, to the cent");
     await open(root("1 of 3 done")).waitFor();
     await waits("node --eval 0");
   });
@@ -130,7 +121,7 @@ scene("the plan of a conversation", { script: "plan", conversation: "folded" }, 
   step("a plan that the user collapses stays collapsed for the turn", async () => {
     await window.twist(root("1 of 3 done"));
     await closed(root("1 of 3 done")).waitFor();
-    await answer("node --eval 0", "Allow");
+    await answer("node --eval 0");
     await root("3 of 4 done, wait").waitFor();
     await waits("node --test test");
     assert.equal(await open(root("3 of 4 done")).count(), 0);
@@ -149,11 +140,12 @@ scene("the plan of a conversation", { script: "plan", conversation: "folded" }, 
     await window.screenshot("plan-06 cancelled");
     await window.rowAction(root("3 of 4 done"), "Continue Plan");
     await open(root("3 of 4 done")).waitFor();
-    await answer("node --print 1", "Allow");
+    await answer("node --print 1");
     await closed(root("4 of 4 done, done")).waitFor();
   });
 
   step("plans of earlier turns are kept", async () => {
+    await window.unfold("Proposed Edits", false);
     const earlier = plan("Earlier turns, 2 plans");
     await closed(earlier).waitFor();
     await window.twist(earlier);
@@ -191,7 +183,7 @@ scene("long plans, and plans of other words", { script: "plan-blocked", conversa
     await plan("#3 Compare the two, blocked by #1, #2").waitFor();
     await plan("#1 Measuring the present state, in progress").waitFor();
     await window.screenshot("plan-09 tasks");
-    await answer("node --version", "Allow");
+    await answer("node --version");
     await closed(root("1 of 3 done, 2 open")).waitFor();
     await window.twist(root("1 of 3 done"));
     await plan("#3 Compare the two, blocked by #2").waitFor();
@@ -201,6 +193,7 @@ scene("long plans, and plans of other words", { script: "plan-blocked", conversa
     await play("plan-long", { "cairn.plan.dialect": "auto" });
     await task("Rework the prices");
     await waits("node --version");
+    await window.unfold("Proposed Edits", false);
     await window.sideBarWidth(200);
     await plan("**Bold**, _slanted_ and `code` are not markup here, completed").waitFor();
     await plan("$(flame) $(sync~spin) are not icons").waitFor();

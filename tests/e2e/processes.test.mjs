@@ -7,8 +7,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, now, scene, step, task, window, workspace } from "./harness.mjs";
-import { answerList, armed, message } from "./look.mjs";
+import { SECOND, model, reply, scene, step, task, window, workspace } from "./harness.mjs";
+import { answer, card, message, press } from "./look.mjs";
 
 const COMMAND = 'echo "ready on port 8080"; while read -r line; do echo "got $line"; done';
 const plan = (spoken) => window.row("Plan", spoken);
@@ -19,11 +19,6 @@ const TODOS = [
 ];
 let request;
 
-async function allow() {
-  await armed();
-  await window.rowAction(plan("Approval needed."), "Allow Once", async () => now().approvals.length === 0);
-}
-
 // Drawn as text that a test can read.
 const prepare = () => ({ "terminal.integrated.gpuAcceleration": "off" });
 
@@ -31,7 +26,7 @@ scene("processes", { model: true, conversation: "folded", prepare }, () => {
   step("a process has a row under its step, with its state and its last line", async () => {
     await (await task("Serve it")).call({ name: "TodoWrite", arguments: { todos: TODOS } });
     await (await model.next()).call({ name: "bash", arguments: { command: COMMAND, background: true } });
-    await allow();
+    await answer("Run a command");
     request = await model.next();
     await plan("running, ready on port 8080").waitFor();
     await window.screenshot("processes-01 row");
@@ -53,12 +48,11 @@ scene("processes", { model: true, conversation: "folded", prepare }, () => {
     await writeFile(file, "export PORT=8080\n");
     await message("Move a quarantined file back to the workspace");
     assert.ok(!existsSync(file));
-    await plan("Approval needed.").waitFor();
+    await press("Move a quarantined file back to the workspace", "Show");
+    await card(".envrc").waitFor();
     await window.screenshot("processes-07 a file of the user");
-    await window.command("Cairn: Show Waiting Approval");
-    await answerList("Move to Workspace");
+    await answer(".envrc", "Move to Workspace");
     await until(() => existsSync(file), 10 * SECOND, "it is back");
-    await plan("Approval needed.").waitFor({ state: "detached" });
   });
 
   step("it is shown when the plan has folded up, and can be stopped by the keyboard alone", async () => {
@@ -71,12 +65,11 @@ scene("processes", { model: true, conversation: "folded", prepare }, () => {
   });
 
   step("the agent is told, and a process that fails stays in the list", async () => {
-    await window.command("Cairn: Reply");
-    await window.answer("Reply", "Go on");
+    await reply("Go on");
     request = await model.next();
     assert.match(JSON.stringify(request.body), /Process 1 was stopped by the user\./u);
     await request.call({ name: "bash", arguments: { command: "echo no such port; sleep 2; exit 3", background: true } });
-    await allow();
+    await answer("Run a command");
     await (await model.next()).say("It failed.");
     await plan("ended with exit code 3").waitFor();
     await window.rowAction(plan("ended with exit code 3"), "Watch Process", terminal("ended with exit code 3"));

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 
-import { now, scene, state, step, task, window } from "./harness.mjs";
+import { inConversation, now, scene, state, step, task, window } from "./harness.mjs";
+import { answer } from "./look.mjs";
 
 scene("follow-ups", { script: "queue", conversation: "folded" }, () => {
   const plan = (spoken) => window.row("Plan", spoken);
@@ -15,13 +16,14 @@ scene("follow-ups", { script: "queue", conversation: "folded" }, () => {
 
   step("a follow-up queued during a task waits in the plan view", async () => {
     await task("Do the first");
-    await plan("Approval needed. Run a command: node --version").waitFor();
+    await plan("Do the first. Plan, 0 of 1 done, waits for you").waitFor();
     await queue("Do the secnd");
     await queue("Do the third");
-    // A task that is given while another runs can be queued, too.
-    await window.command("Agent: run task");
-    await window.choose("Queue It for Afterwards");
-    await window.answer("New Follow-Up", "Do what nobody wants");
+    // A message to the running task can be queued, too.
+    await inConversation(async () => {
+      await window.composer().fill("Do what nobody wants");
+      await window.composer().press("Alt+Enter");
+    });
     await queued("Do the secnd, next").waitFor();
     await queued("Do the third, queued").waitFor();
     await queued("Do what nobody wants, queued").waitFor();
@@ -37,9 +39,8 @@ scene("follow-ups", { script: "queue", conversation: "folded" }, () => {
   });
 
   step("a follow-up starts after a completed task, and waits after a cancelled one", async () => {
-    await window.rowAction(plan("Approval needed. Run a command: node --version"), "Allow Once");
+    await answer("node --version");
     await queued("Do the third, next").waitFor();
-    await plan("Approval needed. Run a command: node --test").waitFor();
     await plan("Do the second: waits for you").waitFor();
     await window.command("Cairn: Cancel Task");
     await state(({ queue }) => queue?.held && queue.items.length === 1, "a queue that waits for the user");

@@ -13,7 +13,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after } from "node:test";
 
-import { model, now, scene, state, step, window, workspace } from "./harness.mjs";
+import { model, now, scene, state, step, task, window, workspace } from "./harness.mjs";
 import { edits, lens, tab } from "./look.mjs";
 import { openOracle } from "./oracle.mjs";
 
@@ -408,9 +408,7 @@ scene(`an agent, a typist and a reviewer at random (SEED=${seed})`, { model: tru
 
   async function agentStarts() {
     if (agent === undefined) {
-      await window.command("Agent: run task");
-      await window.answer("New Task", "Go on");
-      agent = await model.next();
+      agent = await task("Go on");
     }
   }
 

@@ -1,14 +1,14 @@
-// Questions about commands: always, revoked, answered with words, with the keyboard alone.
+// Questions about commands: always, revoked, answered with words.
 
 import assert from "node:assert/strict";
 
 import { tryUntil } from "./editor.mjs";
-import { now, play, scene, state, step, task, window } from "./harness.mjs";
-import { answerList, armed, asked, listed, message, press, status, text } from "./look.mjs";
+import { inConversation, now, play, scene, state, step, task, window } from "./harness.mjs";
+import { answer, armed, card, listed, status, text, unasked } from "./look.mjs";
 
 const SCRIPT = "node --version && node --check src/cart.mjs";
 const question = (command) => state(({ approvals }) => approvals.some((asked) => asked.command === command), `the question about ${command}`);
-const done = () => message("What next?");
+const done = () => state(({ turn }) => turn.phase.reason === "needsInput", "the end of the task");
 const rows = () => now().input.rows;
 
 scene("rules for commands", { script: "rules", conversation: "folded" }, () => {
@@ -16,22 +16,23 @@ scene("rules for commands", { script: "rules", conversation: "folded" }, () => {
     await task("Check the cart");
     await question(SCRIPT);
     await window.screenshot("rules-01 question");
-    await press("Run a command", "Always…");
-    await listed("Always Allow in This Folder");
-    await listed("2 commands, word for word: see below");
-    // A long line goes on in the next row.
-    const said = rows()
-      .map(({ label }) => label.replaceAll("\u00a0", " ").trim())
-      .join("")
-      .replaceAll("↪ ", "");
-    assert.ok(said.includes(SCRIPT), "the whole command is shown");
-    // Below, each rule in a line of its own.
-    const rules = rows().map(({ label }) => label);
-    assert.equal(rules.filter((label) => label.startsWith("node --version")).length, 2);
-    assert.ok(rules.some((label) => label.startsWith("node --check src/cart.mjs")));
-    await window.focusedRow("Always Allow").waitFor();
-    await window.screenshot("rules-02 always");
-    await answerList();
+    await inConversation(async () => {
+      await armed(SCRIPT, "Always…").click();
+      await listed("Always Allow in This Folder");
+      await listed("2 commands, word for word: see below");
+      assert.deepEqual(
+        rows()
+          .map(({ label }) => label.replaceAll("\u00a0", " "))
+          .slice(-2),
+        ["node --version", "node --check src/cart.mjs"],
+      );
+      await window.focusedRow("Always Allow").waitFor();
+      await window.screenshot("rules-02 always");
+      // It takes an answer when it was in view for long enough.
+      await state(({ input }) => input?.rows && input.busy !== true, "a list that takes an answer");
+      await window.page.keyboard.press("Enter");
+      await unasked();
+    });
     await done();
   });
 
@@ -60,9 +61,7 @@ scene("rules for commands", { script: "rules", conversation: "folded" }, () => {
     );
     await task("Check the cart");
     await question(SCRIPT);
-    await armed();
-    await window.command("Cairn: Show Waiting Approval");
-    await answerList("Deny");
+    await answer(SCRIPT, "Deny");
     await done();
   });
 
@@ -70,36 +69,24 @@ scene("rules for commands", { script: "rules", conversation: "folded" }, () => {
     await play("words");
     await task("Check the cart");
     await question("node --test");
-    await window.command("Cairn: Show Waiting Approval");
-    await listed("Always Allow in This Folder, with Any Further Words");
-    await listed("node --test *");
-    await window.screenshot("rules-04 any further words");
-    await window.choose("Deny and Say Why");
-    await asked("Deny and Say Why");
-    // Whoever thinks better of it has the question back.
-    await window.page.keyboard.press("Escape");
-    await listed("Deny and Say Why…");
-    await window.screenshot("rules-05 answers");
-    await window.choose("Deny and Say Why…");
-    await window.answer("Deny and Say Why", "Only the syntax, please.");
+    await inConversation(async () => {
+      await armed("node --test", "Always…").click();
+      await listed("Always Allow in This Folder, with Any Further Words");
+      await listed("node --test *");
+      await window.screenshot("rules-04 any further words");
+      // Whoever thinks better of it still has the question.
+      await window.page.keyboard.press("Escape");
+      await unasked();
+      await armed("node --test", "Deny with a Message…").click();
+      await card("node --test").getByRole("textbox").fill("Only the syntax, please.");
+      await window.screenshot("rules-05 a reason");
+      await armed("node --test", "Deny and Send").click();
+      await card("node --test").waitFor({ state: "detached" });
+    });
     await question("node --check src/pricing.mjs");
     await window.command("Cairn: Open Conversation as Text");
     await text("Only the syntax, please.");
-  });
-
-  step("a question can be allowed with feedback by keyboard only", async () => {
-    await window.command("Cairn: Show Waiting Approval");
-    await listed("Always Allow in This Folder");
-    await window.focusedRow("Allow Once").waitFor();
-    for (let row = 0; row < 3; row += 1) {
-      await window.page.keyboard.press("ArrowDown");
-    }
-    await window.focusedRow(/Allow and Say…/u).waitFor();
-    assert.match(await window.focusedRow("").getAttribute("aria-label"), /Allow and Say…, with a message to the agent$/);
-    await window.page.keyboard.press("Enter");
-    await window.answer("Allow and Say", "The cart next.");
+    await answer("node --check src/pricing.mjs");
     await done();
-    await text("The cart next.");
-    await window.screenshot("rules-06 conversation");
   });
 });

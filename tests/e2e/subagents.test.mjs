@@ -3,21 +3,17 @@
 
 import assert from "node:assert/strict";
 
-import { now, scene, step, task, window } from "./harness.mjs";
-import { text } from "./look.mjs";
+import { scene, state, step, task, window } from "./harness.mjs";
+import { answer, text } from "./look.mjs";
 
 const plan = (spoken) => window.row("Plan", spoken);
-const question = (command) => plan(`Approval needed. Run a command: ${command}`);
-
-async function allow(command) {
-  await window.rowAction(question(command), "Allow Once", async () => !now().approvals.some((asked) => asked.command === command));
-}
+const question = (command) => state(({ approvals }) => approvals.find((asked) => asked.command === command), `the question about ${command}`);
 
 scene("subagents", { script: "subagents", conversation: "folded" }, () => {
   step("two subagents are shown under their step, with plans of their own", async () => {
     await task("Fix the discount");
-    await question("node --version, for Search the pricing code").waitFor();
-    await question("node --eval 0, for Tidy the cart").waitFor();
+    assert.equal((await question("node --version")).subagent, "Search the pricing code");
+    assert.equal((await question("node --eval 0")).subagent, "Tidy the cart");
     await window.opened(plan("Finding what is wrong, in progress")).waitFor();
     await window.opened(plan("Subagent Search the pricing code, working, 1 of 3 done")).waitFor();
     await window.opened(plan("Subagent Tidy the cart, working, 1 of 2 done")).waitFor();
@@ -39,22 +35,22 @@ scene("subagents", { script: "subagents", conversation: "folded" }, () => {
   step("a subagent that the user collapses stays collapsed while it works", async () => {
     await window.twist(plan("Subagent Tidy the cart, working"));
     await window.closed(plan("Subagent Tidy the cart, working, 1 of 2 done")).waitFor();
-    await allow("node --version");
+    await answer("node --version");
     await window.closed(plan("Subagent Search the pricing code, done, 3 of 3 done")).waitFor();
     await window.closed(plan("Subagent Tidy the cart, working, 1 of 2 done")).waitFor();
     await window.screenshot("subagents-03 one has ended");
   });
 
   step("the step collapses after its last subagent ended, and keeps the rows", async () => {
-    await allow("node --eval 0");
-    await question("node --check src/cart.mjs").waitFor();
+    await answer("node --eval 0");
+    await question("node --check src/cart.mjs");
     const item = plan("Find what is wrong, completed");
     await window.closed(item).waitFor();
     await window.twist(item);
     await window.closed(plan("Subagent Tidy the cart, done, 1 of 2 done")).waitFor();
     await plan("File src/cart.mjs, 1 edit to review").waitFor();
     await window.screenshot("subagents-04 ended");
-    await allow("node --check src/cart.mjs");
+    await answer("node --check src/cart.mjs");
     await window.closed(plan("Plan, 1 of 2 done")).waitFor();
     assert.equal(await window.spinning("Plan").count(), 0);
   });

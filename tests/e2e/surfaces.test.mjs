@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { tryUntil } from "./editor.mjs";
-import { configure, now, scene, state, step, task, taskWith, window, workspace } from "./harness.mjs";
+import { configure, now, reply, scene, state, step, task, taskWith, window, workspace } from "./harness.mjs";
 import { asked, edits, inFront, lens, listed, message, noTab, status, tab, text, zone } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
@@ -95,8 +95,7 @@ scene("a plan to approve, and edits without lenses", { script: "surfaces", conve
     await window.answer("Why is this rejected?", "Too clever for a shop");
     await edits(5);
     await text("let sum = 0;");
-    await window.command("Cairn: Reply");
-    await window.answer("Reply", "Go on then");
+    await reply("Go on then");
     await window.command("Cairn: Open Conversation as Text");
     await text("I leave the sum as it was.");
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { until } from "./editor.mjs";
 import { SECOND, now, scene, step, task, taskWith, window, workspace } from "./harness.mjs";
-import { allow, countOf, edits, inFront, lens, message, noTab, status, tab, text, zone } from "./look.mjs";
+import { answer, countOf, edits, inFront, lens, message, noTab, status, tab, text, zone } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
 const onDisk = (path) => readFile(join(workspace, path), "utf8");
@@ -53,7 +53,7 @@ scene("a task runs from the palette", { script: "sample", conversation: "folded"
     await window.row("Proposed Edits", "cart.mjs, ").waitFor();
     await zone("let sum = 0;");
     await message("node --test");
-    await window.row("Plan", "Approval needed. Run a command: node --test").waitFor();
+    await window.row("Plan", "waits for you").waitFor();
     await status("Allow? ");
     await window.screenshot("03 approval");
   });
@@ -65,7 +65,7 @@ scene("a task runs from the palette", { script: "sample", conversation: "folded"
     await text("of a code. */ // mine");
     // What is typed outside of an edit is the user's: no new edit comes of it.
     assert.equal(await window.row("Proposed Edits", "mine").count(), 0);
-    await allow("node --test");
+    await answer("node --test");
     await window.closed(window.row("Plan", "Plan, 5 of 5 done")).waitFor();
     assert.equal(await window.row("Plan", "Run the tests").count(), 0, "its steps are folded");
     await status("edits to review");

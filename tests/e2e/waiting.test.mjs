@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { until } from "./editor.mjs";
 import { SECOND, model, scene, step, task, window, workspace } from "./harness.mjs";
-import { allow, answerList, edits, inFront, lens, message, said, status } from "./look.mjs";
+import { answer, armed, card, edits, inFront, lens, message, press, status } from "./look.mjs";
 import { editFile } from "./model.mjs";
 
 const run = (command) => ({ name: "bash", arguments: { command } });
@@ -14,39 +14,39 @@ const plan = (spoken) => window.row("Plan", spoken);
 const amber = async (words) => assert.equal((await status(words)).color, "statusBarItem.warningBackground");
 
 scene("the agent waits for the user", { model: true, conversation: "folded" }, () => {
-  step("a waiting command is shown in the status bar and first in the plan", async () => {
+  step("a command that waits is named in the status bar and in a notification", async () => {
     await (await task("Clean up")).call(run("touch first"), run("touch second"));
-    await message("touch first");
+    await message("Run a command? touch first");
     await amber("Allow? touch first");
-    const row = plan("Approval needed. Run a command: touch first");
-    await row.waitFor();
-    assert.match(await row.innerText(), /^Allow\? touch first/u);
     await plan("Clean up: waits for you").waitFor();
+    await window.badge("1").waitFor();
     await window.screenshot("waiting-01 a command");
   });
 
-  step("a second click in the place of the first does not answer the next question", async () => {
-    // In the page itself, as soon as the next question is there: the second half of a double-click.
-    await window.clickNextMessage("touch second", "Allow Once");
-    await allow("touch first");
-    await said("did not count");
-    // It is asked again, and nothing ran.
-    await message("touch second");
-    await plan("Approval needed. Run a command: touch second").waitFor();
-    await window.screenshot("waiting-02 not answered");
+  step("the notification shows the card, and a double-click answers no second question", async () => {
+    await press("touch first", "Show");
+    await armed("touch first").dblclick();
+    await armed("touch second").waitFor();
+    await amber("Allow? touch second");
+    await window.screenshot("waiting-02 the next card");
     assert.deepEqual(
       (await readdir(workspace)).filter((name) => ["first", "second"].includes(name)),
       ["first"],
     );
   });
 
-  step("the list of answers ignores a key that was pressed before it was in view", async () => {
-    const pressed = window.pressInNextList("Allow Once", ["ArrowDown", "ArrowUp", "Enter"]);
-    await window.command("Cairn: Show Waiting Approval");
-    await pressed;
-    await answerList("Deny");
+  step("the status bar shows the card again, and a key answers it only while it is in sight", async () => {
+    await window.unfold("Conversation", false);
+    await message("Run a command? touch second");
+    await window.clickStatus("Allow? touch second");
+    await card("touch second").waitFor();
+    await window.unfold("Conversation", false);
+    await window.page.keyboard.press("Alt+n");
+    await armed("touch second").waitFor();
+    await window.page.keyboard.press("Alt+n");
     const next = await model.next();
     assert.match(next.results[1], /declined/u);
+    await window.unfold("Conversation", false);
     await next.say("Cleaned up.");
     await plan("Clean up: done").waitFor();
   });
@@ -57,7 +57,6 @@ scene("the agent waits for the user", { model: true, conversation: "folded" }, (
     await (await task("Say hello in the readme")).call(editFile("README.md", "# A small shop", "# Hello, shop"));
     await amber("Decide on README.md");
     await message("The agent waits until you have decided on the edits in README.md.");
-    await plan("Decision needed. README.md, 1 edit").waitFor();
     await plan("Say hello in the readme: waits for you").waitFor();
     await window.badge("1").waitFor();
     await window.screenshot("waiting-03 an edit");

@@ -328,27 +328,6 @@ export class Window {
     await row.locator(labelled(title)).click();
   }
 
-  /**
-   * Clicks a button of a message as soon as it is there, in the page itself: sooner than a test could. Returns once
-   * the page watches.
-   */
-  async clickNextMessage(text, button) {
-    await this.page.evaluate(watchFor, { within: MESSAGE, text, target: BUTTON, named: button, keys: [] });
-  }
-
-  /** Presses keys in the box of a list as soon as it has a row, in the page itself. Resolves once they are pressed. */
-  pressInNextList(text, keys) {
-    return this.page
-      .evaluate(watchFor, {
-        within: ROW,
-        text,
-        target: ".quick-input-box input",
-        named: "",
-        keys: keys.map((key) => [key, KEY_CODES[key]]),
-      })
-      .then(() => this.page.waitForFunction(() => globalThis.acted));
-  }
-
   /** Chooses from the context menu of a row. */
   async menu(row, entry) {
     const item = this.menuEntry(entry);
@@ -518,29 +497,6 @@ export class Window {
   /** The words beside the name of a view in its header. */
   viewDescription(text) {
     return this.page.locator(".pane-header .description", { hasText: text });
-  }
-
-  /** Rows of an open list whose words are not wholly in sight. */
-  async cutRows() {
-    return await this.page.locator(`${ROW} .label-name`).evaluateAll(
-      async (labels) =>
-        await labels.reduce(
-          async (before, label) => [
-            ...(await before),
-            ...(await new Promise((done) => {
-              const words = document.createElement("span");
-              words.append(...label.childNodes);
-              label.append(words);
-              const observer = new IntersectionObserver(([{ intersectionRatio: share }]) => {
-                observer.disconnect();
-                done(share > 0.97 || words.textContent.trim() === "" ? [] : [words.textContent]);
-              });
-              observer.observe(words);
-            })),
-          ],
-          Promise.resolve([]),
-        ),
-    );
   }
 
   focusedButton(text) {
@@ -778,32 +734,4 @@ async function readStorage({ key, text }) {
     database.close();
   }
   return false;
-}
-
-const KEY_CODES = { ArrowDown: 40, ArrowUp: 38, Enter: 13 };
-
-/** In the page: acts once when an element with a text comes. */
-function watchFor({ within, text, target, named, keys }) {
-  globalThis.acted = false;
-  const look = () => {
-    const found = [...document.querySelectorAll(within)].find((element) => element.textContent.includes(text));
-    if (found === undefined) {
-      return;
-    }
-    const root = keys.length === 0 ? found : document;
-    const aim = [...root.querySelectorAll(target)].find((element) => element.textContent.includes(named));
-    if (aim === undefined) {
-      return;
-    }
-    observer.disconnect();
-    globalThis.acted = true;
-    if (keys.length === 0) {
-      aim.click();
-    }
-    for (const [key, keyCode] of keys) {
-      aim.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, keyCode, bubbles: true, cancelable: true }));
-    }
-  };
-  const observer = new MutationObserver(look);
-  observer.observe(document.body, { subtree: true, childList: true, characterData: true });
 }

@@ -15,15 +15,15 @@ import { manageRules } from "./commands/rules";
 import { SessionCommands } from "./commands/sessions";
 import { TaskRequests } from "./commands/taskRequests";
 import { TaskCommands } from "./commands/tasks";
+import { ApprovalCommands } from "./conversation/approvalCommands";
 import { ConversationDocument } from "./conversation/document";
 import { CommandOutputs } from "./conversation/outputs";
-import { questionNotice } from "./conversation/questionNotice";
+import { waitingNotice } from "./conversation/waitingNotice";
 import { ContentFolder } from "./conversation/contentFolder";
 import { ComposerMemory } from "./conversation/memory";
 import { ConversationView } from "./conversation/view";
 import { Agent, reasonOf } from "./daemon/agent";
 import { EditPort } from "./edits/applyEdit";
-import { ApprovalPrompt } from "./plan/approvals";
 import { PlanCommands } from "./plan/commands";
 import { ProcessCommands } from "./plan/processes";
 import { PlanHistory } from "./plan/history";
@@ -50,7 +50,6 @@ import { sessionContext } from "./status/sessionContext";
 import { StatusBar } from "./status/statusBar";
 import { Asking } from "./stores/approval";
 import { Batcher } from "./stores/batcher";
-import { DraftStore } from "./stores/drafts";
 import { keepModes, readModes } from "./stores/mode";
 import { Reading } from "./stores/reading";
 import { emptyState } from "./stores/state";
@@ -195,9 +194,9 @@ function taskParts(
       new ProcessCommands(daemon, store),
       new ConversationDocument(store),
       new CommandOutputs(reading),
-      new ApprovalPrompt(store, asking, conversation),
-      questionNotice(store, conversation),
-      new TaskCommands(tasks, store, new DraftStore(workspaceState), setup, conversation),
+      new ApprovalCommands(store, asking, conversation),
+      waitingNotice(store, conversation),
+      new TaskCommands(tasks, store, setup, conversation),
       new EntryPoints(conversation),
       new QueueCommands(tasks, store),
       new SessionCommands(daemon, store, () => history.refresh()),

@@ -24,7 +24,7 @@ export function stateOf(store: Store): Record<string, StatePart> {
     turn: part(["sessions"], ({ sessions }) => sessions.turn),
     plan: part(["plans"], ({ plans }) => plans.plan),
     edits: part(["reviews"], ({ reviews }) => reviews.files),
-    approvals: part(["approvals"], ({ approvals }) => approvals.waiting.map((asked) => ({ ...asked, armed: approvals.isArmed(asked.approvalId) }))),
+    approvals: part(["approvals"], ({ approvals }) => approvals.waiting),
     questions: part(["questions"], ({ questions }) => questions.waiting),
     queue: part(["sessions"], ({ sessions }) => sessions.queueOf(sessions.current)),
   };

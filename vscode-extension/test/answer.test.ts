@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { DraftStore } from "../src/stores/drafts";
 import { firstParagraph, lastQuestion, withoutMarkdown } from "../src/text/answer";
-import { withLineBreaks } from "../src/text/paste";
 
 describe("an answer in a row", () => {
   it.each([
@@ -32,44 +30,5 @@ describe("the question of an answer", () => {
     ["", ""],
   ])("%j is %j", (answer, question) => {
     expect(lastQuestion(answer)).toBe(question);
-  });
-});
-
-describe("text that was pasted into a box of one line", () => {
-  const trace = "Traceback:\n  File a.py\n    x = 1\n";
-
-  it.each([
-    ["Traceback:  File a.py    x = 1", trace, "Traceback:\n  File a.py\n    x = 1"],
-    ["Fix this: Traceback:   File a.py     x = 1 please", trace, "Fix this: Traceback:\n  File a.py\n    x = 1 please"],
-    ["one line", "one line\n", undefined],
-    ["something else", trace, undefined],
-  ])("%j has its lines again", (value, clipboard, text) => {
-    expect(withLineBreaks(value, clipboard)).toBe(text);
-  });
-});
-
-describe("the drafts", () => {
-  const memory = () => {
-    let kept: unknown;
-    return { get: () => kept, update: (_: string, value: unknown) => (kept = value) };
-  };
-
-  it("outlive the window until they are sent", () => {
-    const kept = memory();
-    new DraftStore(kept).keep("task", "Half a tas");
-    expect(new DraftStore(kept).of("task")).toBe("Half a tas");
-    new DraftStore(kept).sent("task", "Half a task");
-    expect([new DraftStore(kept).of("task"), new DraftStore(kept).history]).toEqual(["", ["Half a task"]]);
-  });
-
-  it("are kept apart, and the history has each text once", () => {
-    const drafts = new DraftStore(memory());
-    drafts.keep("task", "a");
-    drafts.keep("s-1", "b");
-    drafts.keep("task", " ");
-    drafts.sent("x", "one");
-    drafts.sent("x", "two");
-    drafts.sent("x", "one");
-    expect([drafts.of("task"), drafts.of("s-1"), drafts.history]).toEqual(["", "b", ["one", "two"]]);
   });
 });

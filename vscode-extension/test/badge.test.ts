@@ -28,7 +28,7 @@ it("the badge of the plan counts open questions and edits, not open steps", () =
 
   const file = { uri: "file:///w/a.md", path: "a.md", rev: 1, kind: "edited", hunks: [{ id: "1" } as Hunk] } as const;
   store.review({ ...file, hunks: [...file.hunks], waiting: true });
-  expect([badge(), tree.getChildren()[0]?.kind]).toEqual(["badge cairn.plan 1", "decide"]);
+  expect([badge(), tree.getChildren()[0]?.kind]).toEqual(["badge cairn.plan 1", "root"]);
   store.review({ ...file, rev: 2, hunks: [] });
   expect([badge(), tree.getChildren()[0]?.kind]).toEqual(["badge cairn.plan none", "root"]);
 

@@ -380,17 +380,6 @@ describe("the conversation view", () => {
     expect(it.tasks.say).not.toHaveBeenCalled();
   });
 
-  it("takes over a text that was written elsewhere, unless there is one already", async () => {
-    const it = open();
-    expect(it.controller.adopt("", "Fix it")).toBe(false);
-    it.show();
-    await it.say({ type: "ready" });
-    it.sent("draft");
-    expect([it.controller.adopt("s", "Fix it"), it.controller.adopt("", "Fix it"), it.controller.adopt("", "Other")]).toEqual([false, true, false]);
-    expect(it.sent("draft")).toMatchObject([{ session: "", text: "Fix it" }]);
-    expect(it.memory.draft("")).toBe("Fix it");
-  });
-
   it("shows what the agent was told when asked to, also after it is shown anew", async () => {
     const it = open();
     it.show();

@@ -71,7 +71,7 @@ describe("the command palette", () => {
     expect(palette(session)).toHaveLength(23);
     expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(24);
     expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(30);
-    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true, "cairn.approvalWaiting": true })).toHaveLength(28);
+    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true })).toHaveLength(27);
   });
 
   it("offers decisions on an edit only where there is one", () => {
@@ -94,7 +94,6 @@ describe("the command palette", () => {
       "cairn.running": true,
       "cairn.planReady": true,
       "cairn.planOpen": true,
-      "cairn.approvalWaiting": true,
       "cairn.stopped": true,
     });
     const onRows = /Allow|Deny|Subagent|Step|Linked|Copy|Queue$|Start Now|Change(?!s)/;

@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import type { AskParams, ToolState } from "../src/protocol";
+import { waitingNotice } from "../src/conversation/waitingNotice";
 import { Asking } from "../src/stores/approval";
+import type { Approval } from "../src/text/approval";
 import { said } from "./entries";
 import { TestStore } from "./testStore";
+import { commands, window } from "./vscode";
 
 const asked = (questionId: string, over: Partial<AskParams> = {}): AskParams => ({
   questionId,
@@ -45,4 +48,34 @@ describe("questions of the agent", () => {
     store.link({ kind: "failed", message: "gone" });
     expect(await Promise.all(answers)).toEqual([{}, {}, {}, {}]);
   });
+});
+
+it("a notification shows the way to what waits while the conversation is out of sight", async () => {
+  const store = new TestStore();
+  const asking = new Asking(store);
+  let hide = (): void => undefined;
+  const onDidHide = (listener: () => void): { dispose(): void } => {
+    hide = listener;
+    return { dispose: () => undefined };
+  };
+  const view = { visible: false, focus: vi.fn(() => Promise.resolve()), onDidHide };
+  const shown = vi.spyOn(window, "showWarningMessage").mockImplementation((...[, button]: unknown[]) => Promise.resolve(button as string));
+  const run = vi.spyOn(commands, "executeCommand");
+  const messages = (): unknown[] => shown.mock.calls.splice(0);
+  waitingNotice(store, view);
+  const approval = { approvalId: "a", sessionId: "s", turnId: "t", callId: "c", title: "Run a command", command: "npm test", risk: "" };
+  void asking.approve(approval as unknown as Approval);
+  expect(messages()).toEqual([["Run a command? npm test", "Show"]]);
+  await vi.waitFor(() => expect(view.focus).toHaveBeenCalledTimes(1));
+  void asking.ask(asked("1"));
+  expect(messages()).toEqual([["The agent waits for several answers.", "Show"]]);
+  view.visible = true;
+  asking.answerApproval("a", "deny");
+  expect([messages(), run.mock.calls]).toEqual([[], []]);
+  view.visible = false;
+  hide();
+  expect(messages()).toEqual([["Cairn asks: Which colour?", "Show"]]);
+  asking.answer("1", "Blue");
+  expect(run.mock.calls).toEqual([["notifications.hideToasts"]]);
+  vi.restoreAllMocks();
 });

@@ -8,10 +8,10 @@ import { rowText } from "../src/plan/rowLabels";
 import type { Row } from "../src/plan/rows";
 import type { ToolState } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
-import { approvalNotice, commandRows, type Approval } from "../src/text/approval";
+import { approvalNotice, commandRows } from "../src/text/approval";
 import { exact, label, plainHosts, visible } from "../src/text/display";
 import { fenced } from "../src/text/fence";
-import { call, end, message, said } from "./entries";
+import { call, end, message } from "./entries";
 
 interface Table {
   readonly unseen: [number, number][];
@@ -59,8 +59,8 @@ describe("an approval", () => {
     ["rm a\\ ", "rm a\\\\x20"],
     ["ls\ufe0f", "ls\\u{fe0f}"],
     ["echo \u001b[2K\u001b[1Gls", "echo \\x1b[2K\\x1b[1Gls"],
-  ])("of %j can be given only where it is shown whole", (command, shown) => {
-    expect(approvalNotice({ title: "Run", command, risk: "" })).toEqual({ message: `Run? ${shown}`, whole: false });
+  ])("of %j shows every character in its notification", (command, shown) => {
+    expect(approvalNotice({ title: "Run", command, risk: "" })).toBe(`Run? ${shown}`);
   });
 });
 
@@ -69,23 +69,7 @@ const EVIL = "x\u001b[2J [l](command:evil) $(trash) \u202e \u200b\u3164\u{e0041}
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u200b\u3164\u{e0000}-\u{e0fff}]/u;
 
 describe("untrusted text in rows", () => {
-  const params: Approval = {
-    approvalId: "1",
-    sessionId: "s",
-    turnId: "t",
-    callId: "c",
-    title: EVIL,
-    question: said(EVIL),
-    command: EVIL,
-    cwd: EVIL,
-    reason: EVIL,
-    risk: EVIL,
-    subagent: EVIL,
-    rules: [EVIL],
-    forSession: EVIL,
-  };
   const rows: Row[] = [
-    { kind: "approval", params, armed: true },
     { kind: "turn", turn: { sessionId: "s", turnId: "t", text: EVIL, phase: { kind: "started", text: EVIL } }, waits: false },
     { kind: "queued", sessionId: "s", item: { id: "q", text: EVIL, mode: "review" }, place: 1, held: false },
   ];

@@ -241,12 +241,6 @@ describe("a question of a subagent", () => {
   };
 
   it("names the subagent", () => {
-    const text = rowText({ kind: "approval", params: asked, armed: true });
-    expect([text.label, text.description, text.spoken]).toEqual([
-      "Allow? npm test",
-      "Look at a",
-      "Approval needed. Run a command: npm test, for Look at a",
-    ]);
-    expect(approvalNotice(asked).message).toBe("Run a command (Look at a)? npm test");
+    expect(approvalNotice(asked)).toBe("Run a command (Look at a)? npm test");
   });
 });

@@ -9,7 +9,7 @@ import { Countdown } from "../src/status/countdown";
 import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
-import { answerRows, approvalNotice, previewName } from "../src/text/approval";
+import { alwaysRows, approvalNotice, previewName } from "../src/text/approval";
 import { pieces } from "../src/text/width";
 import { plainText, oneLine, sentences, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
@@ -138,14 +138,14 @@ describe("a session in the list", () => {
 
 describe("the notification of an approval", () => {
   it.each([
-    ["npm test", true, "npm test"],
-    ["npm test\n", true, "npm test"],
-    ["x".repeat(240), true, "x".repeat(240)],
-    ["x".repeat(300), false, `${"x".repeat(239)}…`],
-    ["npm test\nrm -r src", false, "npm test ⏎ rm -r src"],
-    ["echo \u202ecod", false, "echo \\u{202e}cod"],
-  ])("of %j shows it whole: %j", (command, whole, shown) => {
-    expect(approvalNotice({ title: "Run a command", command, risk: "" })).toEqual({ message: `Run a command? ${shown}`, whole });
+    ["npm test", "npm test"],
+    ["npm test\n", "npm test"],
+    ["x".repeat(240), "x".repeat(240)],
+    ["x".repeat(300), `${"x".repeat(239)}…`],
+    ["npm test\nrm -r src", "npm test ⏎ rm -r src"],
+    ["echo \u202ecod", "echo \\u{202e}cod"],
+  ])("of %j shows %j", (command, shown) => {
+    expect(approvalNotice({ title: "Run a command", command, risk: "" })).toBe(`Run a command? ${shown}`);
   });
 
   it.each([
@@ -153,12 +153,11 @@ describe("the notification of an approval", () => {
     "Run a command that may change .git (except hooks and config)",
     "Run with network access; may change .git (except hooks and config)",
   ])("says what is granted, uncut: %s", (title) => {
-    expect(approvalNotice({ title, command: "ls", risk: "" }).message).toBe(`${title}? ls`);
+    expect(approvalNotice({ title, command: "ls", risk: "" })).toBe(`${title}? ls`);
   });
 
   it("names what a command deletes, discards or needs", () => {
-    const { message } = approvalNotice({ title: "Run a command", command: "rm -r x", risk: "deletes files" });
-    expect(message).toBe("Run a command? rm -r x (deletes files)");
+    expect(approvalNotice({ title: "Run a command", command: "rm -r x", risk: "deletes files" })).toBe("Run a command? rm -r x (deletes files)");
   });
 });
 
@@ -364,72 +363,40 @@ describe("the countdown to the next attempt", () => {
   });
 });
 
-describe("the answers to a question", () => {
-  const rows = (command: string, rules: string[], rulesFolder?: string): string[] =>
-    answerRows({ command, cwd: "/w", rules, forSession: "exactly this command, again", ...(rulesFolder === undefined ? {} : { rulesFolder }) }).map(
-      ({ label, description = "", detail = "", separator }) =>
-        [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "),
+describe("the rules that an answer would store", () => {
+  const rows = (rules: string[], more: { rulesFolder?: string; pattern?: string } = {}): string[] =>
+    alwaysRows({ rules, ...more }).map(({ label, description = "", detail = "", separator }) =>
+      [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "),
     );
 
   it("show the beginning that any further words may follow", () => {
-    const asked = { command: "npm test -- a", cwd: "/w", rules: ["npm test -- a"], forSession: "exactly this command" };
-    const row = answerRows({ ...asked, pattern: "npm test *" }).find(({ answer }) => answer?.decision === "allowPattern");
+    const row = alwaysRows({ rules: ["npm test -- a"], pattern: "npm test *" }).find(({ decision }) => decision === "allowPattern");
     expect(row).toMatchObject({ label: "$(shield) Always Allow in This Folder, with Any Further Words", detail: "npm test *" });
-    expect(answerRows(asked).some(({ answer }) => answer?.decision === "allowPattern")).toBe(false);
+    expect(alwaysRows({ rules: ["npm test -- a"] }).some(({ decision }) => decision === "allowPattern")).toBe(false);
   });
 
-  it("name the effect on files in quarantine, and offer no session approval", () => {
-    const asked = { command: "sub/.envrc (new)", cwd: "/w", rules: [], risk: "", forSession: "", quarantined: true };
-    expect(answerRows(asked).map(({ label, answer }) => [label, answer?.decision])).toEqual([
-      ["$(circle-slash) Leave in Quarantine", "deny"],
-      ["$(comment) Leave and Say Why…", "deny"],
-      ["$(reply) Move to Workspace", "allowOnce"],
-      ["", undefined],
-      ["sub/.envrc (new)", undefined],
-    ]);
-    expect(approvalNotice({ ...asked, title: "Move a quarantined file back to the workspace" }).message).toBe(
-      "Protected files appeared or changed while a command ran. Cairn moved them to quarantine. " +
-        "Move a quarantined file back to the workspace? sub/.envrc (new)",
-    );
-  });
-
-  it("offer always only with the exact rules that it would store", () => {
-    expect(rows("npm test", ["npm test"])).toEqual([
-      "$(check) Allow Once",
-      "$(check-all) Allow for This Session | exactly this command, again",
-      "$(shield) Always Allow in This Folder | word for word: | npm test",
-      "$(comment) Allow and Say… | with a message to the agent",
-      "$(circle-slash) Deny",
-      "$(comment) Deny and Say Why… | with a message to the agent",
+  it("show a short rule in one row, and a folder below the rules", () => {
+    expect(rows(["npm test"])).toEqual(["$(shield) Always Allow in This Folder | word for word: | npm test"]);
+    expect(rows(["npm test"], { rulesFolder: "/w/a" })).toEqual([
+      "$(shield) Always Allow in the Folder It Enters | 1 command, word for word: see below",
       "-- ",
       "npm test",
-      "$(folder) /w",
+      "$(folder) /w/a",
     ]);
-    expect(rows("npm test > log", []).filter((row) => row.includes("lways"))).toEqual([]);
-    const entering = rows("cd a && npm test", ["npm test"], "/w/a");
-    expect(entering[2]).toBe("$(shield) Always Allow in the Folder It Enters | 1 command, word for word: see below");
-    expect(entering.slice(-3)).toEqual(["$(shield) Always would allow, word for word:", "npm test", "$(folder) /w/a"]);
   });
 
-  it("list several rules, and the whole command, line by line", () => {
-    const shown = rows("npm run lint &&\nnpm test", ["npm run lint", "npm test"]);
-    expect(shown[2]).toBe("$(shield) Always Allow in This Folder | 2 commands, word for word: see below");
-    expect(shown.slice(6)).toEqual([
+  it("list several rules, and a long one over several rows", () => {
+    expect(rows(["npm run lint", "npm test"])).toEqual([
+      "$(shield) Always Allow in This Folder | 2 commands, word for word: see below",
       "-- ",
-      "npm run lint &&",
-      "npm test",
-      "$(folder) /w",
-      "-- ",
-      "$(shield) Always would allow, word for word:",
       "npm run lint",
       "npm test",
     ]);
-    const long = `npm ${"W".repeat(40)}`;
-    expect(rows(long, [long]).slice(-2)).toEqual([`npm ${"W".repeat(26)}`, `↪ ${"W".repeat(14)}`]);
+    expect(rows([`npm ${"W".repeat(40)}`]).slice(-2)).toEqual([`npm ${"W".repeat(26)}`, `↪ ${"W".repeat(14)}`]);
   });
 
   it("show icons, links and invisible characters as text", () => {
-    expect(rows("echo $(check)\u202e", ["echo '$(check)'"]).join("\n")).not.toMatch(/ \$\(check\)'|\u202e/u);
+    expect(rows(["echo '$(check)\u202e'"]).join("\n")).not.toMatch(/ \$\(check\)'|\u202e/u);
   });
 });
 
@@ -510,20 +477,5 @@ describe("a daemon of another release", () => {
     if (told !== undefined) {
       expect(fault).toContain("Install the two of the same release.");
     }
-  });
-});
-
-describe("a question about a command whose definition changed", () => {
-  it("names the file in the notification and in the list", () => {
-    const asked = { title: "Run a command", command: "npm test", changed: "package.json", cwd: "/w", rules: [], risk: "", forSession: "" };
-    expect(approvalNotice(asked)).toEqual({
-      message: "Run a command? “package.json” changed since you allowed it: npm test",
-      whole: true,
-    });
-    expect(
-      answerRows(asked)
-        .map((row) => row.label)
-        .join(""),
-    ).toContain("$(warning) “package.json” changed since you allowed it:npm test");
   });
 });

@@ -176,7 +176,7 @@ type Decision = Extract<FromPage, { type: "approve" }>["decision"];
 
 /** An approval that waits. */
 function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VNode {
-  const { id, question, asker, command, folder, reason, risk, warning, quarantined } = card;
+  const { id, question, asker, command, folder, reason, risk, quarantined } = card;
   const [says, setSays] = useState(false);
   const answer = (decision: Decision, words = ""): void => {
     if (armed) {
@@ -185,7 +185,7 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
   };
   const yes = (): void => answer("allowOnce");
   const no = (): void => answer("deny");
-  const notes = [asker === "" ? "" : t("asker", asker), warning, reason, folder === "" ? "" : t("folder", folder)];
+  const notes = [asker === "" ? "" : t("asker", asker), reason, folder === "" ? "" : t("folder", folder)];
   const reasonBox = {
     enabled: armed,
     words: t("denyWords"),
@@ -201,9 +201,10 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
     Frame,
     { id, role: "alertdialog", name: `${t("approval")}: ${question}`, take: takeYesNo(yes, no) },
     heading("warning", question),
+    notes.map((note) => note !== "" && h("div", "faint note", {}, note)),
+    // Next to the buttons: in a small view it is in sight with them.
     h("pre", "block", { tabindex: 0 }, command),
     risk !== "" && h("div", "risk", {}, icon("warning"), h("span", "grow", {}, risk)),
-    notes.map((note) => note !== "" && h("div", "faint note", {}, note)),
     h("div", "buttons", {}, ...choices),
     says && part(Reason, reasonBox),
     h("div", "faint keys", {}, t("keys")),

@@ -48,6 +48,6 @@ export class ApprovalAnswers {
     if (asked === undefined || shownForMs < ARMED_AFTER_MS || this.port.now() - asked < ARMED_AFTER_MS) {
       return undefined;
     }
-    return this.asking.answerApproval(id, decision, words) === "counted" ? params.turnId : undefined;
+    return this.asking.answerApproval(id, decision, words) ? params.turnId : undefined;
   }
 }

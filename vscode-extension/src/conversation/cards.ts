@@ -11,7 +11,7 @@ const LINE_CHARS = 300;
 
 /** The question of an approval in parts. The command is whole: every character of it can be seen. */
 export function approvalCard(params: Approval): Card {
-  const { approvalId, title, command, cwd, reason, rules, subagent, changed, quarantined, preview, risk, forSession } = params;
+  const { approvalId, title, command, cwd, reason, rules, subagent, quarantined, preview, risk, forSession } = params;
   return {
     id: approvalId,
     question: `${oneLine(title, 120)}?`,
@@ -20,7 +20,6 @@ export function approvalCard(params: Approval): Card {
     folder: visible(cwd),
     reason: oneLine(reason, 300),
     risk,
-    warning: changed === undefined ? "" : oneLine(changed, 120),
     forSession: oneLine(forSession, 120),
     always: rules.length > 0,
     change: preview !== undefined,

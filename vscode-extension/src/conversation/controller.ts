@@ -154,17 +154,6 @@ export class ConversationController implements Disposable {
     this.#composing.attach(session, attachments);
   }
 
-  /** Takes over a text that was written elsewhere; false if that session is not in view, or has a draft. */
-  adopt(session: string, text: string): boolean {
-    const { memory } = this.parts;
-    if (this.#page === undefined || session !== this.#session || memory.draft(session) !== "") {
-      return false;
-    }
-    memory.setDraft(session, text);
-    this.#page.post({ v: VERSION, type: "draft", session, text });
-    return true;
-  }
-
   receive(value: unknown): void {
     const message = readMessage(value);
     if (message === undefined) {

@@ -152,7 +152,6 @@ export interface Card {
   readonly reason: string;
   /** Effects that make an answer risky; empty without one. */
   readonly risk: string;
-  readonly warning: string;
   readonly forSession: string;
   readonly always: boolean;
   readonly change: boolean;

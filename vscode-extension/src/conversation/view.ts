@@ -168,11 +168,6 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
     await this.#reveal();
   }
 
-  /** Takes over a text that was written elsewhere for a session, or for a new one. */
-  adopt(sessionId: string | undefined, text: string): boolean {
-    return this.#controller.adopt(sessionId ?? "", text);
-  }
-
   /**
    * The first task of a workspace brings the view into sight, and leaves the focus where it is. A view
    * that the user had in sight and put away stays away.
@@ -276,12 +271,17 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
     this.log.warn("The page of the conversation does not answer.");
     if (again) {
       await this.#place?.reload();
+      void vscode.window.showInformationMessage(vscode.l10n.t("The conversation view had stopped and was loaded again."));
+      return;
     }
-    void vscode.window.showInformationMessage(
-      again
-        ? vscode.l10n.t("The conversation view had stopped and was loaded again.")
-        : vscode.l10n.t("The conversation view does not answer. “Cairn: Open Conversation as Text” shows the conversation without it."),
+    const write = vscode.l10n.t("Write in an Editor");
+    const chosen = await vscode.window.showInformationMessage(
+      vscode.l10n.t("The conversation view does not answer. “Cairn: Open Conversation as Text” shows the conversation without it."),
+      write,
     );
+    if (chosen === write) {
+      await vscode.commands.executeCommand("cairn.openPrompt", "", this.parts.store.state.sessions.current);
+    }
   }
 
   #showReminders(shown: boolean): void {

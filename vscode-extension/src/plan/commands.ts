@@ -105,8 +105,6 @@ function copiedText(row: Row | undefined): string | undefined {
       return plain(row.subagent.title);
     case "process":
       return row.process.command;
-    case "approval":
-    case "decide":
     case "ready":
     case "history":
     case undefined:

@@ -9,9 +9,6 @@ import { isDeclaredOnly } from "./rows";
 /** The icon of a row. Nothing spins unless something runs. */
 export function iconOf(row: Row): vscode.ThemeIcon {
   switch (row.kind) {
-    case "approval":
-    case "decide":
-      return themed("warning", "list.warningForeground");
     case "ready":
       return themed("play", "cairn.activeForeground");
     case "turn":

@@ -6,10 +6,6 @@ import type { Row } from "./rows";
 /** Command of a click or Enter. Rows with children open and close instead. */
 export function commandOf(row: Row): vscode.Command | undefined {
   switch (row.kind) {
-    case "approval":
-      return { command: "cairn.approval.show", title: l10n.t("Show"), arguments: [row.params.approvalId] };
-    case "decide":
-      return { command: "cairn.revealHunk", title: l10n.t("Show"), arguments: [{ ...row, hunkId: row.file.hunks[0]?.id, focus: true }] };
     case "ready":
       return { command: "cairn.runPlan", title: l10n.t("Run Plan") };
     case "turn":

@@ -2,7 +2,6 @@ import { env, l10n } from "vscode";
 
 import type { SubagentPhase, EndReason, ToolState } from "../protocol";
 import type { Turn } from "../stores/session";
-import { type Approval, questionWords } from "../text/approval";
 import { firstParagraph, lastQuestion } from "../text/answer";
 import * as counted from "../text/counts";
 import { oneExactLine, oneLine, visible } from "../text/display";
@@ -14,7 +13,6 @@ import {
   type SubagentRow,
   type AnswerRow,
   type CommandRow,
-  type DecideRow,
   type DroppedRow,
   type EarlierRow,
   type FileRow,
@@ -43,10 +41,6 @@ const UNCHECKED = l10n.t("no successful check since the last edit");
 
 export function rowText(row: Row): RowText {
   switch (row.kind) {
-    case "approval":
-      return approvalText(row.params);
-    case "decide":
-      return decideText(row);
     case "ready":
       return readyText(row);
     case "turn":
@@ -117,32 +111,6 @@ export function stateText(state: ToolState, running: boolean): string {
     case "cancelled":
       return l10n.t("cancelled");
   }
-}
-
-function approvalText(params: Approval): RowText {
-  const { title, command, reason, cwd, subagent } = params;
-  const whose = subagent === undefined ? "" : oneLine(subagent, 80);
-  return {
-    // The kind comes first, because a long row is cut at its end.
-    label: questionWords(params, 120),
-    description: whose,
-    tooltip: lines(whose, l10n.t("{0}: {1}", oneLine(title), oneExactLine(command, 1_000)), l10n.t("in {0}", oneLine(cwd)), oneLine(reason)),
-    spoken:
-      whose === ""
-        ? l10n.t("Approval needed. {0}: {1}", oneLine(title), oneLine(command))
-        : l10n.t("Approval needed. {0}: {1}, for {2}", oneLine(title), oneLine(command), whose),
-  };
-}
-
-function decideText({ file }: DecideRow): RowText {
-  const name = oneLine(file.path.split("/").at(-1) ?? file.path);
-  const edits = counted.edits(file.hunks.length);
-  return {
-    label: l10n.t("Decide on {0}", name),
-    description: edits,
-    tooltip: lines(oneLine(file.path, 400), l10n.t("The agent waits until you have decided on these edits."), edits),
-    spoken: l10n.t("Decision needed. {0}, {1}", oneLine(file.path), edits),
-  };
 }
 
 function readyText({ open }: ReadyRow): RowText {

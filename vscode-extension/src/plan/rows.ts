@@ -1,21 +1,8 @@
-import type {
-  SubagentNotification,
-  EarlierPlan,
-  FollowUp,
-  LinkedCommand,
-  LinkedFile,
-  PlanItem,
-  PlanNotification,
-  ProcessInfo,
-  ReviewNotification,
-} from "../protocol";
+import type { SubagentNotification, EarlierPlan, FollowUp, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ProcessInfo } from "../protocol";
 import type { Turn } from "../stores/session";
-import type { Approval } from "../text/approval";
 
 /** Row of the plan view, before it becomes a tree item. */
 export type Row =
-  | ApprovalRow
-  | DecideRow
   | ReadyRow
   | TurnRow
   | AnswerRow
@@ -29,21 +16,6 @@ export type Row =
   | EarlierRow
   | SubagentRow
   | ProcessRow;
-
-export interface ApprovalRow {
-  readonly kind: "approval";
-  readonly params: Approval;
-  /** True once the question was shown for so long that an answer counts. The row then has its buttons. */
-  readonly armed: boolean;
-}
-
-/** A file with edits that the agent waits for. Its `uri` and `rev` are what the commands of the review take. */
-export interface DecideRow {
-  readonly kind: "decide";
-  readonly file: ReviewNotification;
-  readonly uri: string;
-  readonly rev: number;
-}
 
 /** A plan that was made to be approved. */
 export interface ReadyRow {
@@ -231,10 +203,6 @@ export const isLive = (row: Row): boolean => (row.kind === "item" || row.kind ==
 /** One name per row, kept for as long as it is the same thing: VS Code hangs the expansion on it. */
 export function idOf(row: Row): string {
   switch (row.kind) {
-    case "approval":
-      return `approval:${row.params.approvalId}`;
-    case "decide":
-      return `decide:${row.uri}`;
     case "ready":
       return `ready:${row.turn.turnId}`;
     case "turn":
@@ -271,9 +239,6 @@ export function idOf(row: Row): string {
 /** Words that the menus of `package.json` look for. */
 export function contextOf(row: Row): string {
   switch (row.kind) {
-    case "approval":
-      return !row.armed ? "question" : row.params.rules.length > 0 ? "approval always" : "approval";
-    case "decide":
     case "answer":
     case "ready":
     case "file":

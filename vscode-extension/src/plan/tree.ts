@@ -127,8 +127,6 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
         return this.#past(row);
       case "subagent":
         return this.#ofSubagent(row);
-      case "approval":
-      case "decide":
       case "answer":
       case "ready":
       case "turn":
@@ -171,20 +169,14 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   }
 
   #top(): Row[] {
-    const { plans, sessions, approvals, reviews } = this.store.state;
+    const { plans, sessions } = this.store.state;
     const plan = this.#currentPlan();
     const turn = sessions.turn;
     const ready = readyPlan(this.store.state);
-    const waiting: Row[] = approvals.waiting.map((params) => ({ kind: "approval", params, armed: approvals.isArmed(params.approvalId) }));
-    waiting.push(...reviews.waiting.map((file): Row => ({ kind: "decide", file, uri: file.uri, rev: file.rev })));
-    const waits = turn?.phase.kind === "started" && waiting.length > 0;
-    if (ready !== undefined) {
-      waiting.push({ kind: "ready", turn: ready, open: plan?.turnId === ready.turnId ? openItems(plan) : 0 });
-    }
+    const waits = turn?.phase.kind === "started" && this.#waiting() > 0;
+    const top: Row[] = ready === undefined ? [] : [{ kind: "ready", turn: ready, open: plan?.turnId === ready.turnId ? openItems(plan) : 0 }];
     if (plan === undefined) {
-      return turn === undefined
-        ? waiting
-        : [...waiting, ...this.#turn({ kind: "turn", turn, waits }), ...this.#processes(undefined), ...this.#queued()];
+      return turn === undefined ? top : [...top, ...this.#turn({ kind: "turn", turn, waits }), ...this.#processes(undefined), ...this.#queued()];
     }
     const own = turn?.turnId === plan.turnId;
     const root: RootRow = {
@@ -204,7 +196,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const history: HistoryRow[] = earlier.length === 0 ? [] : [{ kind: "history", sessionId: plan.sessionId, turns: earlier }];
     // A turn without a plan (so far) leaves the older one collapsed, and shows its current action.
     return [
-      ...waiting,
+      ...top,
       ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn, waits })),
       root,
       ...(own ? this.#answer(turn) : []),
@@ -443,8 +435,6 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
     case "history":
     case "earlier":
       return own;
-    case "approval":
-    case "decide":
     case "answer":
     case "ready":
     case "turn":

@@ -19,7 +19,6 @@ export function sessionContext(store: Store): vscode.Disposable {
     set("cairn.hasSession", sessions.turn !== undefined);
     set("cairn.planReady", ready);
     set("cairn.planOpen", !ready && plans.plan !== undefined && openItems(plans.plan) > 0);
-    set("cairn.approvalWaiting", approvals.waiting.length > 0);
     set("cairn.asking", approvals.waiting.length > 0 || reviews.waiting.length > 0);
     set("cairn.choosing", questions.waiting.length > 0);
   };

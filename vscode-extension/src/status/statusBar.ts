@@ -79,19 +79,17 @@ export class StatusBar implements vscode.Disposable {
     this.#item.accessibilityInformation = { label: sentences(lines), role: "button" };
     const [decide] = reviews.waiting;
     this.#item.command =
-      approvals.waiting.length > 0
-        ? "cairn.approval.show"
-        : decide !== undefined
-          ? showEdits(decide)
-          : questions.waiting.length > 0
-            ? "cairn.showConversation"
-            : untrusted && !sessions.running
-              ? "workbench.trust.manage"
-              : reason === "needsInput" && !planReady
-                ? "cairn.reply"
-                : model?.provider === "none" && !sessions.running
-                  ? "cairn.chooseModel"
-                  : "cairn.menu";
+      decide !== undefined && approvals.waiting.length === 0
+        ? showEdits(decide)
+        : approvals.waiting.length + questions.waiting.length > 0
+          ? "cairn.showConversation"
+          : untrusted && !sessions.running
+            ? "workbench.trust.manage"
+            : reason === "needsInput" && !planReady
+              ? "cairn.reply"
+              : model?.provider === "none" && !sessions.running
+                ? "cairn.chooseModel"
+                : "cairn.menu";
     this.#item.backgroundColor = severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
   }
 }

@@ -9,31 +9,18 @@ import type { Store } from "./store";
  */
 export const ARMED_AFTER_MS = 700;
 
-/** Approvals that wait for the user, oldest first. The first answer wins, from any place in the UI. */
+/** Approvals that wait for the user, oldest first. The first answer wins. */
 export class Approvals {
-  constructor(
-    readonly waiting: readonly Approval[] = [],
-    private readonly armedIds: ReadonlySet<string> = new Set(),
-  ) {}
+  constructor(readonly waiting: readonly Approval[] = []) {}
 
   get(approvalId: string): Approval | undefined {
     return this.waiting.find((approval) => approval.approvalId === approvalId);
   }
 
-  /** True if an answer counts. */
-  isArmed(approvalId: string): boolean {
-    return this.armedIds.has(approvalId);
-  }
-
   with(approval: Approval): Approvals {
-    return new Approvals([...this.waiting, approval], this.armedIds);
+    return new Approvals([...this.waiting, approval]);
   }
 
-  armed(approvalId: string): Approvals {
-    return this.get(approvalId) === undefined ? this : new Approvals(this.waiting, new Set([...this.armedIds, approvalId]));
-  }
-
-  /** Without those that match. The others may have moved to their places: none of them is armed. */
   without(matches: (approval: Approval) => boolean): Approvals {
     return this.waiting.some(matches) ? new Approvals(this.waiting.filter((approval) => !matches(approval))) : this;
   }
@@ -52,9 +39,6 @@ export class Questions {
   }
 }
 
-/** `early`: the question was not in view long enough. `gone`: it was answered or withdrawn before. */
-export type Answered = "counted" | "early" | "gone";
-
 /**
  * Requests of the daemon to the user. Each is answered once: by the user, or without words when the state no longer has
  * it, because its call or its turn is over.
@@ -62,23 +46,20 @@ export type Answered = "counted" | "early" | "gone";
 export class Asking implements Disposable {
   readonly #approvals = new Map<string, (result: ApproveResult) => void>();
   readonly #questions = new Map<string, (result: AskResult) => void>();
-  readonly #arming = new Map<string, { readonly timer: ReturnType<typeof setTimeout>; readonly since: number }>();
   readonly #subscription: Disposable;
 
   constructor(private readonly store: Store) {
-    this.#subscription = store.on(["approvals", "questions"], ({ before }) => this.#follow(before.approvals.waiting.length));
+    this.#subscription = store.on(["approvals", "questions"], () => this.#follow());
   }
 
   dispose(): void {
     this.#subscription.dispose();
-    this.#arming.forEach(({ timer }) => clearTimeout(timer));
   }
 
   approve(approval: Approval): Promise<ApproveResult> {
     return new Promise((resolve) => {
       this.#approvals.set(approval.approvalId, resolve);
       this.store.apply({ kind: "approval", approval });
-      this.#arm(approval.approvalId);
     });
   }
 
@@ -89,19 +70,14 @@ export class Asking implements Disposable {
     });
   }
 
-  /** Answers an approval, with feedback for the agent or without. */
-  answerApproval(approvalId: string, decision: ApprovalDecision, words = ""): Answered {
-    const { approvals } = this.store.state;
+  /** Answers an approval, with feedback for the agent or without; false if it was answered or withdrawn before. */
+  answerApproval(approvalId: string, decision: ApprovalDecision, words = ""): boolean {
+    if (this.store.state.approvals.get(approvalId) === undefined) {
+      return false;
+    }
     const feedback = words.trim();
-    if (approvals.get(approvalId) === undefined) {
-      return "gone";
-    }
-    // Words were written for this question, however soon.
-    if (feedback === "" && !approvals.isArmed(approvalId) && !this.#isTime(approvalId)) {
-      return "early";
-    }
     this.#settle(approvalId, feedback === "" ? { decision } : { decision, feedback });
-    return "counted";
+    return true;
   }
 
   /** Answers a question; without words it is dismissed. */
@@ -127,8 +103,8 @@ export class Asking implements Disposable {
     this.#questions.delete(questionId);
   }
 
-  /** Answers what the state no longer has, and arms the others again. */
-  #follow(waited: number): void {
+  /** Answers what the state no longer has. */
+  #follow(): void {
     const { approvals, questions } = this.store.state;
     for (const [id, resolve] of this.#approvals) {
       if (approvals.get(id) === undefined) {
@@ -138,25 +114,5 @@ export class Asking implements Disposable {
     }
     const asked = new Set(questions.waiting.map(({ questionId }) => questionId));
     [...this.#questions.keys()].filter((id) => !asked.has(id)).forEach((id) => this.#resolve(id, {}));
-    if (approvals.waiting.length < waited) {
-      this.#arming.forEach(({ timer }) => clearTimeout(timer));
-      this.#arming.clear();
-      approvals.waiting.forEach(({ approvalId }) => this.#arm(approvalId));
-    }
-  }
-
-  #arm(approvalId: string): void {
-    clearTimeout(this.#arming.get(approvalId)?.timer);
-    const timer = setTimeout(() => {
-      this.#arming.delete(approvalId);
-      this.store.apply({ kind: "armed", approvalId });
-    }, ARMED_AFTER_MS);
-    this.#arming.set(approvalId, { timer, since: performance.now() });
-  }
-
-  /** True once the question was shown for long enough. The timer of a busy process is late; the answer is not. */
-  #isTime(approvalId: string): boolean {
-    const since = this.#arming.get(approvalId)?.since;
-    return since !== undefined && performance.now() - since >= ARMED_AFTER_MS;
   }
 }

@@ -63,7 +63,6 @@ export type Change =
   | { readonly kind: "paged"; readonly entry: string }
   | { readonly kind: "approval"; readonly approval: Approval }
   /** An answer to the approval counts from now on. */
-  | { readonly kind: "armed"; readonly approvalId: string }
   | { readonly kind: "settled"; readonly approvalId: string }
   | { readonly kind: "question"; readonly question: AskParams }
   | { readonly kind: "answered"; readonly questionId: string }
@@ -114,7 +113,6 @@ const REDUCERS: Reducers = {
   }),
   reviews: ({ reviews }, change) => ({ reviews: reviews.with(...change.reviews) }),
   approval: ({ approvals, transcript }, { approval }) => ({ approvals: approvals.with(approval), transcript: transcript.withApproval(approval) }),
-  armed: ({ approvals }, { approvalId }) => ({ approvals: approvals.armed(approvalId) }),
   settled: ({ approvals }, { approvalId }) => ({ approvals: approvals.without((asked) => asked.approvalId === approvalId) }),
   question: ({ questions }, { question }) => ({ questions: questions.with(question) }),
   answered: ({ questions }, { questionId }) => ({ questions: questions.without((asked) => asked.questionId === questionId) }),

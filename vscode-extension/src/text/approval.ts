@@ -6,7 +6,7 @@ import { exact, plainText, label, oneExactLine, oneLine } from "./display";
 import { textOf } from "./messages";
 import { pieces } from "./width";
 
-/** Longest command that a notification shows well. */
+/** Longest command in a notification. */
 const COMMAND_CHARS = 240;
 /** The width of a row that a list never cuts, in em of its letters: in a window of 700 pixels. */
 const ROW_EM = 29;
@@ -28,7 +28,7 @@ export interface Approval extends Omit<ApproveParams, "title" | "command" | "fil
   readonly forSession: string;
 }
 
-type Asked = Pick<Approval, "title" | "command" | "subagent" | "changed" | "quarantined" | "risk">;
+type Asked = Pick<Approval, "title" | "command" | "subagent" | "quarantined" | "risk">;
 
 const decisions: Readonly<Record<ApprovalDecision, string>> = {
   allowOnce: l10n.t("allowed once"),
@@ -57,27 +57,16 @@ export function approvalOf({ title, command, files, reasons = [], risks = [], fo
   };
 }
 
-/**
- * The text of the notification that asks for an approval. Only when it is `whole` does it show
- * exactly what would run; otherwise it offers no Allow.
- */
-export function approvalNotice({ title, command, subagent, changed, quarantined, risk }: Asked): { message: string; whole: boolean } {
-  const shown = oneExactLine(command, COMMAND_CHARS);
+/** The question in one line, for a notification. The card shows all of it. */
+export function approvalNotice({ title, command, subagent, risk }: Omit<Asked, "quarantined">): string {
   const asker = subagent === undefined ? "" : ` (${oneLine(subagent, 60)})`;
-  const since = changed === undefined ? "" : ` ${changedSince(changed)}`;
-  const event = quarantined === true ? l10n.t("Protected files appeared or changed while a command ran. Cairn moved them to quarantine.") + " " : "";
   const warning = risk === "" ? "" : ` (${risk})`;
-  return { message: plainText(`${event}${oneLine(title, 80)}${asker}?${since} ${shown}${warning}`), whole: shown === command.replace(/\n+$/, "") };
+  return plainText(`${oneLine(title, 80)}${asker}? ${oneExactLine(command, COMMAND_CHARS)}${warning}`);
 }
 
-/** The question in a few words, for a row or the status bar: `Allow? node --test`. */
-export function questionWords({ title, command, quarantined }: Asked, limit: number): string {
+/** The question in a few words, for the status bar: `Allow? node --test`. */
+export function questionWords({ title, command, quarantined }: Pick<Asked, "title" | "command" | "quarantined">, limit: number): string {
   return quarantined === true ? `${oneLine(title, limit)}?` : l10n.t("Allow? {0}", oneExactLine(command, limit));
-}
-
-/** Sentence about a file behind a command that the user allowed before. */
-function changedSince(file: string): string {
-  return l10n.t("“{0}” changed since you allowed it:", oneLine(file, 60));
 }
 
 /** The whole command, line by line; a line that is too long continues in the next row. */
@@ -88,89 +77,41 @@ export function commandRows(command: string): string[] {
     .map((row) => plainText(row === "" ? " " : row));
 }
 
-/** Answers about files that a command left and that were moved to quarantine. */
-export const LEAVE = l10n.t("Leave in Quarantine");
-export const MOVE_BACK = l10n.t("Move to Workspace");
-
-/** A line of the list in which a question is answered. */
-export interface AnswerRow {
+/** A row of the list of rules that "Always…" would store. */
+export interface AlwaysRow {
   readonly label: string;
   readonly description?: string;
   readonly detail?: string;
   /** Separator between two parts of the list. */
   readonly separator?: true;
-  readonly answer?: Answer;
+  readonly decision?: ApprovalDecision;
 }
 
-export interface Answer {
-  readonly decision: ApprovalDecision;
-  /** Words are asked for first. */
-  readonly words?: true;
-}
-
-/** The answers, then the question, line by line, because a list shows only short rows. */
-export function answerRows(
-  asked: Pick<Approval, "command" | "cwd" | "rules" | "pattern" | "rulesFolder" | "forSession" | "quarantined" | "changed">,
-): AnswerRow[] {
-  const { command, cwd, rules, pattern, rulesFolder, forSession, quarantined, changed } = asked;
-  if (quarantined === true) {
-    return [
-      { label: `$(circle-slash) ${LEAVE}`, description: l10n.t("nothing runs or follows them there"), answer: { decision: "deny" } },
-      {
-        label: `$(comment) ${l10n.t("Leave and Say Why…")}`,
-        description: l10n.t("with a message to the agent"),
-        answer: { decision: "deny", words: true },
-      },
-      { label: `$(reply) ${MOVE_BACK}`, description: l10n.t("git, the editor or a shell may run them"), answer: { decision: "allowOnce" } },
-      DIVIDED,
-      ...lines(command),
-    ];
-  }
+/** The two ways of "always", then each rule in lines of its own, because a list shows only short rows. */
+export function alwaysRows({ rules, pattern, rulesFolder }: Pick<Approval, "rules" | "pattern" | "rulesFolder">): AlwaysRow[] {
   const [only] = rules;
   const inDetail = rulesFolder === undefined && rules.length === 1 && only !== undefined && commandRows(only).length === 1;
-  const always: AnswerRow = {
+  const always: AlwaysRow = {
     label: `$(shield) ${rulesFolder === undefined ? l10n.t("Always Allow in This Folder") : l10n.t("Always Allow in the Folder It Enters")}`,
     description: inDetail ? l10n.t("word for word:") : wordForWord(rules.length),
     ...(inDetail ? { detail: plainText(exact(only)) } : {}),
-    answer: { decision: "allowAlways" },
+    decision: "allowAlways",
   };
   return [
-    { label: `$(check) ${l10n.t("Allow Once")}`, answer: { decision: "allowOnce" } },
-    { label: `$(check-all) ${l10n.t("Allow for This Session")}`, description: oneLine(forSession, 60), answer: { decision: "allowSession" } },
-    ...(rules.length === 0 ? [] : [always]),
+    always,
     ...(pattern === undefined ? [] : [withMore(pattern, rulesFolder)]),
-    {
-      label: `$(comment) ${l10n.t("Allow and Say…")}`,
-      description: l10n.t("with a message to the agent"),
-      answer: { decision: "allowOnce", words: true },
-    },
-    { label: `$(circle-slash) ${l10n.t("Deny")}`, answer: { decision: "deny" } },
-    {
-      label: `$(comment) ${l10n.t("Deny and Say Why…")}`,
-      description: l10n.t("with a message to the agent"),
-      answer: { decision: "deny", words: true },
-    },
-    // Separators have no label: it would be drawn in the next row and cut the text there.
-    DIVIDED,
-    ...(changed === undefined ? [] : pieces(`$(warning) ${plainText(changedSince(changed))}`, ROW_EM).map((row) => ({ label: row }))),
-    ...lines(command),
-    ...folder(cwd),
-    ...(rules.length === 0 || inDetail
+    // A separator has no label: it would be drawn in the next row and cut the text there.
+    ...(inDetail
       ? []
-      : [
-          DIVIDED,
-          { label: `$(shield) ${l10n.t("Always would allow, word for word:")}` },
-          ...rules.flatMap(lines),
-          ...(rulesFolder === undefined ? [] : folder(rulesFolder)),
-        ]),
+      : [{ label: "", separator: true } as const, ...rules.flatMap(lines), ...(rulesFolder === undefined ? [] : folder(rulesFolder))]),
   ];
 }
 
-function withMore(pattern: string, rulesFolder: string | undefined): AnswerRow {
+function withMore(pattern: string, rulesFolder: string | undefined): AlwaysRow {
   return {
     label: `$(shield) ${rulesFolder === undefined ? l10n.t("Always Allow in This Folder, with Any Further Words") : l10n.t("Always Allow in the Folder It Enters, with Any Further Words")}`,
     detail: plainText(exact(pattern)),
-    answer: { decision: "allowPattern" },
+    decision: "allowPattern",
   };
 }
 
@@ -178,14 +119,12 @@ function wordForWord(rules: number): string {
   return rules === 1 ? l10n.t("1 command, word for word: see below") : l10n.t("{0} commands, word for word: see below", rules);
 }
 
-const DIVIDED: AnswerRow = { label: "", separator: true };
-
 /** Row for the folder in which a command runs, marked unlike any line of a command. */
-function folder(path: string): AnswerRow[] {
+function folder(path: string): AlwaysRow[] {
   return pieces(`$(folder) ${label(path)}`, ROW_EM).map((row) => ({ label: row }));
 }
 
-function lines(text: string): AnswerRow[] {
+function lines(text: string): AlwaysRow[] {
   return commandRows(text).map((row) => ({ label: row }));
 }
 

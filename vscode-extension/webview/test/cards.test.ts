@@ -61,7 +61,7 @@ const edit = (over: Partial<EditCard> = {}): EditCard => ({
   ...over,
 });
 const approval = (id: string): Card => ({
-  ...{ id, question: "Run?", asker: "", command: id, folder: "", reason: "", risk: "", warning: "" },
+  ...{ id, question: "Run?", asker: "", command: id, folder: "", reason: "", risk: "" },
   ...{ forSession: "", always: false, change: false, quarantined: false },
 });
 

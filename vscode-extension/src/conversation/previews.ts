@@ -10,20 +10,14 @@ import { oneLine, visible } from "../text/display";
 export class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
   static readonly #scheme = "cairn-preview";
   readonly #texts = new Map<string, string>();
-  readonly #shown = new Set<string>();
   readonly #provider = vscode.workspace.registerTextDocumentContentProvider(Previews.#scheme, this);
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.#texts.get(uri.toString()) ?? `${vscode.l10n.t("This question was answered or withdrawn.")}\n`;
   }
 
-  /** True if the preview was shown to the user. */
-  wasShown(approvalId: string): boolean {
-    return this.#shown.has(approvalId);
-  }
-
   /** The question that a document is about. */
-  static question(uri: vscode.Uri): string | undefined {
+  static #question(uri: vscode.Uri): string | undefined {
     return uri.scheme === Previews.#scheme ? uri.query : undefined;
   }
 
@@ -32,7 +26,6 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     if (preview === undefined) {
       return;
     }
-    this.#shown.add(approvalId);
     if (preview.texts === undefined) {
       const patch = this.#document(approvalId, `${previewName(params)}.diff`, preview.patch, "patch");
       const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(patch), "diff");
@@ -45,17 +38,16 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
   }
 
   close(approvalId: string): void {
-    this.#shown.delete(approvalId);
     const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
     const about = tabs.filter(({ input }) => {
       const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
-      return uri !== undefined && Previews.question(uri) === approvalId;
+      return uri !== undefined && Previews.#question(uri) === approvalId;
     });
     if (about.length > 0) {
       void vscode.window.tabGroups.close(about, true);
     }
     for (const uri of this.#texts.keys()) {
-      if (Previews.question(vscode.Uri.parse(uri)) === approvalId) {
+      if (Previews.#question(vscode.Uri.parse(uri)) === approvalId) {
         this.#texts.delete(uri);
       }
     }
