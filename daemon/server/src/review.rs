@@ -3,9 +3,13 @@
 //! Knows sessions only as ids: messages for sessions are returned as [`SessionNotice`]s. Must never
 //! wait, nor read a file except in a background task.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use cairn_core::ids::SessionId;
+use cairn_core::{
+    ids::{SessionId, TurnId},
+    plan::Plan,
+    review::Checkpoint,
+};
 use cairn_protocol::EditProblem;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
@@ -17,11 +21,9 @@ use crate::{
     ports::{Edits, Proposal, Proposed, ReadText},
     secrets,
     services::{Mailbox, Services},
-    store::reviews::ReviewStore,
     workspace::Workspace,
 };
 
-mod checkpoint_list;
 mod checkpoints;
 mod decision_log;
 mod decisions;
@@ -40,15 +42,15 @@ mod problem;
 mod publication;
 mod published_hunk;
 mod read_tracking;
+pub(crate) mod requests;
 mod restore;
 mod saving;
 mod shown;
 mod timed_out_edit;
 mod tracked_file;
 mod translate;
-mod undo;
 
-use checkpoint_list::Checkpoints;
+use checkpoints::Checkpoints;
 use decision_log::DecisionLog;
 pub(crate) use event::{ReviewEvent, SessionNotice};
 use files::Files;
@@ -66,8 +68,6 @@ pub(crate) struct Reviews {
     reads: ReadTracker,
     decisions: DecisionLog,
     checkpoints: Checkpoints,
-    /// Store of pending edits. `None`: they are lost at a restart.
-    store: Option<ReviewStore>,
     watch: Arc<Watch>,
     for_sessions: Vec<SessionNotice>,
 }
@@ -87,7 +87,6 @@ impl Reviews {
             reads: ReadTracker::default(),
             decisions: DecisionLog::default(),
             checkpoints: Checkpoints::default(),
-            store: None,
             watch,
             for_sessions: Vec::new(),
         }
@@ -113,12 +112,26 @@ impl Reviews {
             ReviewEvent::DiskText { key, purpose, read, found } => {
                 self.on_disk_read(&key, purpose, read, found);
             }
-            ReviewEvent::Rejected(rejected) => self.rejected(rejected),
-            ReviewEvent::Restored(restored) => self.restored(restored),
-            ReviewEvent::CheckpointRestore(going) => self.on_checkpoint_restore(*going),
-            ReviewEvent::CheckpointRestored(went) => self.on_checkpoint_restored(*went),
-            ReviewEvent::OutdatedReapplied(made) => self.on_outdated_reapplied(*made),
+            ReviewEvent::Rejected(rejected) => requests::on_rejected(self, rejected),
+            ReviewEvent::Restored(restored) => requests::on_restored(self, restored),
+            ReviewEvent::CheckpointTexts(texts) => requests::on_checkpoint_texts(self, *texts),
+            ReviewEvent::CheckpointRestored(restored) => {
+                requests::on_checkpoint_restored(self, *restored);
+            }
+            ReviewEvent::OutdatedReapplied(made) => requests::on_outdated_reapplied(self, *made),
         }
+    }
+
+    /// Remembers how everything is before a turn.
+    pub(crate) fn begin_checkpoint(
+        &mut self,
+        session: SessionId,
+        turn: TurnId,
+        task: String,
+        plan: Plan,
+    ) {
+        let files = BTreeMap::new();
+        self.checkpoints.begin(Checkpoint { turn, session, task, plan, files });
     }
 
     /// Takes the queued messages for sessions.
@@ -145,7 +158,7 @@ impl Reviews {
     /// The selected text, without known keys; `None`: its document is not open.
     pub(crate) fn selected_text(&self, selection: &Selection) -> Option<String> {
         let Selection { uri, start, end } = selection;
-        let document = self.services.docs.get(&self.key_of(uri)?)?;
+        let document = self.services.docs.get(&self.files.key_of(uri)?)?;
         let at = |position| document.text.char_of_in(position, self.form.units);
         let mut text = document.text.slice(at(*start)..at(*end));
         secrets::clean(&mut text);
@@ -154,7 +167,7 @@ impl Reviews {
 
     /// Writes all queued records to disk and releases the files for another process.
     pub(crate) async fn close(&mut self) {
-        if let Some(store) = self.store.take() {
+        if let Some(store) = self.files.store.take() {
             store.close().await;
         }
     }

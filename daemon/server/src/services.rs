@@ -9,12 +9,17 @@ use std::{
     },
 };
 
+use cairn_core::ids::FileKey;
 use cairn_protocol::Notice;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    approval::ChangedFiles, docs::Docs, instructions::Sources, ports::Editor, processes::Processes,
-    workspace::Workspace,
+    approval::ChangedFiles,
+    docs::Docs,
+    instructions::Sources,
+    ports::Editor,
+    processes::Processes,
+    workspace::{Workspace, path_of},
 };
 
 /// Handle to the services. Clones share them, except for `workspace`.
@@ -95,6 +100,18 @@ impl Services {
         match &self.workspace {
             Some(workspace) => workspace.display(path),
             None => path.display().to_string(),
+        }
+    }
+
+    /// Returns the path of a file for display; empty for a key that is no path.
+    pub(crate) fn display_key(&self, key: &FileKey) -> String {
+        path_of(key).map(|path| self.display(&path)).unwrap_or_default()
+    }
+
+    /// Records that the agent changed this file, or has edits pending there: its text is data.
+    pub(crate) fn agent_changed(&self, key: &FileKey) {
+        if let Some(path) = path_of(key) {
+            self.sources.agent_changed(&path);
         }
     }
 }

@@ -19,7 +19,7 @@ use cairn_core::{
     ids::FileKey,
     policy,
     quote::quoted,
-    text::{self, Decoded, FileForm, NotText},
+    text::{self, Decoded, FileForm, NotText, Text},
 };
 
 mod change;
@@ -206,6 +206,11 @@ impl Workspace {
         let mode = file.metadata().ok().as_ref().and_then(unusual_mode);
         self.remember_form(path.as_path(), FileForm { encoding: decoded.encoding, mode });
         Ok((decoded, file))
+    }
+
+    /// Reads the text of a file by its key. `None`: it is gone, or no text of the workspace. Blocks.
+    pub fn text_of(&self, key: &FileKey) -> Option<Text> {
+        self.read_text(&self.resolve(key).ok()?).ok().map(|decoded| decoded.text)
     }
 
     /// Reads a regular file. Blocks.

@@ -145,7 +145,7 @@ const FIELDS: &[(&str, &str, usize)] = &[
     ("hub.rs", "Hub", 4),
     ("hub/components.rs", "Components", 2),
     ("session.rs", "Sessions", 15),
-    ("review.rs", "Reviews", 11),
+    ("review.rs", "Reviews", 10),
 ];
 
 /// Largest file of the repository, in bytes: the recording in the README.

@@ -9,7 +9,7 @@ use cairn_protocol::{
 };
 
 use super::{components::Components, router::Router};
-use crate::{event::RequestError, session::requests};
+use crate::{event::RequestError, review, session::requests};
 
 pub(super) fn routes() -> Router<Components> {
     let mut router = Router::<Components>::new();
@@ -92,15 +92,23 @@ pub(super) fn routes() -> Router<Components> {
         .on::<RevokeRule>(|all, params, reply| requests::revoke_rule(&all.sessions, params, reply));
 
     // Reviews.
-    router.on::<Decide>(|all, params, reply| all.reviews.decide(params, reply));
-    router.on::<UndoDecision>(|all, _, reply| all.reviews.undo_decision(reply));
-    router.on_exact::<Baseline>(|all, params, reply| reply.send(Ok(all.reviews.baseline(&params))));
-    router.on::<Checkpoints>(|all, _, reply| reply.send(Ok(all.reviews.list_checkpoints())));
+    router.on::<Decide>(|all, params, reply| {
+        review::requests::decide(&mut all.reviews, params, reply);
+    });
+    router.on::<UndoDecision>(|all, _, reply| {
+        review::requests::undo_decision(&mut all.reviews, reply);
+    });
+    router.on_exact::<Baseline>(|all, params, reply| {
+        reply.send(Ok(review::requests::baseline(&all.reviews, &params)));
+    });
+    router.on::<Checkpoints>(|all, _, reply| {
+        reply.send(Ok(review::requests::checkpoints(&all.reviews)));
+    });
     router.on::<RestoreCheckpoint>(|all, params, reply| {
         if all.sessions.is_working() {
             return reply.send(Err(RequestError::from(RequestProblem::TurnRunning)));
         }
-        all.reviews.restore_checkpoint(params, reply);
+        review::requests::restore_checkpoint(&mut all.reviews, params, reply);
     });
 
     router

@@ -1,4 +1,5 @@
-//! Delivery of edits to the editor: sent, confirmed by the text, or abandoned after a timeout.
+//! Delivery of edits to the editor: sent, confirmed by the text, or abandoned after a timeout. One edit of
+//! a file is in flight at a time; the rest wait in its queue.
 //!
 //! The editor's "applied" is only a claim: an edit is done when the document's text (or, for a file that
 //! is not open, the disk) shows it.
@@ -12,25 +13,29 @@ use std::{
 use cairn_core::{
     change::Change,
     ids::{FileKey, SessionId},
-    review::{Cause, FileReview, Origin, Transition},
+    review::{Cause, Transition},
     sanitize::foreign_words,
     text::{FileEncoding, Text},
 };
 use cairn_protocol::{
-    ApplyEditParams, ApplyEditResult, EditProblem, FileChange, RefusedEdit, TextEncoding,
+    ApplyEditParams, ApplyEditResult, DecideResult, EditProblem, FileChange, RefusedEdit,
+    TextEncoding,
 };
 use tokio::sync::oneshot;
 
 use super::{
     Reviews,
+    decisions::Target,
+    edits::NotSent,
     event::{DiskPurpose, ReviewEvent, SessionNotice},
-    flight::{AwaitingDecision, InFlight, PlannedEdit},
+    flight::{AwaitingDecision, EditRequest, InFlight, PlannedEdit, QueuedEdit},
     timed_out_edit::TimedOutEdit,
+    tracked_file::TrackedFile,
     translate::{edit_of, line_counts},
 };
 use crate::{
-    ports::{Editor, Proposed, text_hash},
-    workspace::{Workspace, path_of},
+    ports::{Editor, Proposal, Proposed, text_hash},
+    workspace::{Workspace, key_of, path_of, uri_of},
 };
 
 /// An edit that the editor says it applied must be seen in the text within this time.
@@ -39,12 +44,77 @@ const SEEN_WITHIN: Duration = Duration::from_secs(5);
 const LOOKS: u32 = 4;
 
 impl Reviews {
-    pub(super) fn send(
+    pub(super) fn propose(&mut self, proposal: Proposal, reply: oneshot::Sender<Proposed>) {
+        let Some(key) = key_of(&proposal.path) else {
+            drop(reply.send(Proposed::Refused(EditProblem::PathWithoutUri)));
+            return;
+        };
+        if proposal.cancel.is_cancelled() {
+            // The user stopped the turn while the tool was still reading.
+            drop(reply.send(Proposed::Refused(EditProblem::TurnOver)));
+            return;
+        }
+        self.enqueue(&key, EditRequest::Propose(proposal), reply);
+    }
+
+    pub(super) fn enqueue(
         &mut self,
         key: &FileKey,
-        planned: PlannedEdit,
+        request: EditRequest,
         reply: oneshot::Sender<Proposed>,
     ) {
+        let Some(path) = path_of(key) else { return };
+        let open = self.services.docs.get(key).map(|document| document.uri.clone());
+        let Some(uri) = open.or_else(|| uri_of(&path)) else { return };
+        let display = self.services.display(&path);
+        let entries = self.files.entries.entry(key.to_owned());
+        let entry = entries.or_insert_with(|| TrackedFile::new(uri, display));
+        entry.queue.push_back(QueuedEdit { request, reply });
+        self.next_work(key);
+    }
+
+    /// Starts the next edit in the file's queue if none is in flight.
+    fn next_work(&mut self, key: &FileKey) {
+        loop {
+            let Some(entry) = self.files.entries.get_mut(key) else { return };
+            if entry.in_flight.is_some() {
+                return;
+            }
+            let Some(QueuedEdit { request, reply }) = entry.queue.pop_front() else { return };
+            if matches!(request, EditRequest::Propose(_)) && reply.is_closed() {
+                // Its turn was cancelled while it waited.
+                continue;
+            }
+            let (open, number) = (self.services.docs.get(key), self.files.edits_sent + 1);
+            let planned = entry.plan(key, request, open.as_deref(), number);
+            match planned.and_then(|planned| self.check_target(planned)) {
+                Ok(planned) => self.send(key, planned, reply),
+                Err(NotSent { answer, read_disk }) => {
+                    if read_disk {
+                        self.read_disk(key, DiskPurpose::Reconcile);
+                    }
+                    drop(reply.send(answer));
+                }
+            }
+        }
+    }
+
+    /// Refuses a move by the agent to a path that is open, or that has edits on their way.
+    fn check_target(&self, planned: PlannedEdit) -> Result<PlannedEdit, NotSent> {
+        let transition = &planned.transition;
+        let (Some(to), Some(_)) = (transition.target(), transition.origin()) else {
+            return Ok(planned);
+        };
+        self.services.agent_changed(to);
+        let there = self.files.entries.get(to);
+        let busy = there.is_some_and(|it| it.in_flight.is_some() || !it.queue.is_empty());
+        match busy || self.services.docs.get(to).is_some() {
+            true => Err(Proposed::Refused(EditProblem::PathBusy).into()),
+            false => Ok(planned),
+        }
+    }
+
+    fn send(&mut self, key: &FileKey, planned: PlannedEdit, reply: oneshot::Sender<Proposed>) {
         let PlannedEdit { transition, waits, notice, then } = planned;
         let label = self.label(key, &transition);
         let (change, counts) = self.file_change(key, &transition);
@@ -56,11 +126,10 @@ impl Reviews {
             FileChange::Edit { .. } | FileChange::Delete { .. } => None,
         };
         if let Some(path) = made_for {
-            self.remember_folders(&path);
+            self.files.remember_folders(&path);
         }
         self.files.edited(key);
-        self.note_form(key, &transition);
-        self.before_transition(key, &transition);
+        self.record_before(key, &transition);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         // A file that is created again gets its recorded form.
         if let (FileChange::Create { .. }, Some(path)) = (&change, path_of(key)) {
@@ -86,7 +155,8 @@ impl Reviews {
             review_before: None,
         });
         let params = ApplyEditParams { uri: entry.uri.clone(), label, encoding: None, change };
-        let recorded = self.persist_now(key);
+        self.files.store_file(key);
+        let recorded = self.files.persisted();
         let (workspace, key) = (self.services.workspace.clone(), key.to_owned());
         let (mailbox, editor) = (self.mailbox.clone(), Arc::clone(&self.services.editor));
         self.services.spawn(async move {
@@ -108,7 +178,7 @@ impl Reviews {
         let empty = Text::default();
         let before = transition.before.as_ref().unwrap_or(&empty);
         let Some(after) = &transition.after else {
-            let (expected_hash, empty_folders) = (text_hash(before), self.made_folders(key));
+            let (expected_hash, empty_folders) = (text_hash(before), self.files.made_folders(key));
             let change = match transition.target() {
                 Some(to) => FileChange::Rename { to: to.into(), expected_hash, empty_folders },
                 None => FileChange::Delete { expected_hash, empty_folders },
@@ -126,41 +196,36 @@ impl Reviews {
 
     /// Name of the change in the editor's list of what can be undone.
     fn label(&self, key: &FileKey, transition: &Transition) -> String {
-        let display = |key| path_of(key).map(|path| self.services.display(&path));
-        let path = display(key).unwrap_or_default();
+        let path = self.services.display_key(key);
         match (&transition.cause, &transition.after) {
             (Cause::Call { .. }, Some(_)) => format!("Cairn: edit {path}"),
             (Cause::Call { .. }, None) => format!("Cairn: delete {path}"),
             (Cause::Reject { .. }, _) => format!("Cairn: reject in {path}"),
             (Cause::Restore { .. }, _) => format!("Cairn: restore {path}"),
             (Cause::Move { to, .. }, _) => {
-                format!("Cairn: move {path} to {}", display(to).unwrap_or_default())
+                format!("Cairn: move {path} to {}", self.services.display_key(to))
             }
         }
     }
 
-    /// Records the form of a file that the agent is about to change.
-    fn note_form(&mut self, key: &FileKey, transition: &Transition) {
-        let reads = transition.origin().is_some() && transition.before.is_some();
-        let (Some(entry), Some(workspace), Some(path), true) =
-            (self.files.entries.get_mut(key), &self.services.workspace, path_of(key), reads)
-        else {
-            return;
-        };
-        entry.form = workspace.look_at_form(&path);
-    }
-
-    /// Records the file for the checkpoint before the agent changes it.
-    fn before_transition(&mut self, key: &FileKey, transition: &Transition) {
+    /// Records the form of a file that the agent is about to change, and the file for the checkpoint.
+    fn record_before(&mut self, key: &FileKey, transition: &Transition) {
         let Some(origin) = transition.origin() else { return };
-        self.remember_before(key, &origin.turn, transition.before.as_ref());
+        let entry = self.files.entries.get_mut(key).filter(|_| transition.before.is_some());
+        if let (Some(entry), Some(workspace), Some(path)) =
+            (entry, &self.services.workspace, path_of(key))
+        {
+            entry.form = workspace.look_at_form(&path);
+        }
+        let (files, before) = (&self.files, transition.before.as_ref());
+        self.checkpoints.record_before(key, &origin.turn, before, files);
         if let Some(to) = transition.target() {
-            self.remember_before(to, &origin.turn, None);
+            self.checkpoints.record_before(to, &origin.turn, None, files);
         }
     }
 
     pub(super) fn applied(&mut self, edit_id: u64, result: Result<ApplyEditResult, EditProblem>) {
-        let Some(key) = self.key_in_flight(edit_id) else { return };
+        let Some(key) = self.files.key_in_flight(edit_id) else { return };
         let open = self.services.docs.get(&key).is_some();
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
         let Some(in_flight) = &mut entry.in_flight else { return };
@@ -200,7 +265,7 @@ impl Reviews {
     /// Gives the file of an edit on disk another time, so that the editor loads it. An editor that has
     /// just started can miss the first change.
     pub(super) fn unseen(&mut self, edit_id: u64) {
-        let Some(key) = self.key_in_flight(edit_id) else { return };
+        let Some(key) = self.files.key_in_flight(edit_id) else { return };
         let Some(workspace) = self.services.workspace.clone() else { return };
         self.services.spawn(async move {
             let touching = tokio::task::spawn_blocking(move || {
@@ -215,8 +280,33 @@ impl Reviews {
     }
 
     pub(super) fn overdue(&mut self, edit_id: u64) {
-        let Some(key) = self.key_in_flight(edit_id) else { return };
+        let Some(key) = self.files.key_in_flight(edit_id) else { return };
         self.finish(&key, Proposed::Late(EditProblem::EditNotSeen), true);
+    }
+
+    /// Confirms an edit by the text on the disk.
+    pub(super) fn confirm(&mut self, key: &FileKey, edit_id: u64, text: Option<Text>) {
+        let open = self.services.docs.get(key).is_some();
+        let Some(mut owner) = self.files.key_in_flight(edit_id) else { return };
+        let Some(entry) = self.files.entries.get_mut(&owner) else { return };
+        let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else { return };
+        let moved = in_flight.transition.target().is_some();
+        // If a file moved with unsaved text, the disk has an older text.
+        if !(if moved { open || text.is_some() } else { in_flight.transition.after == text }) {
+            return self.overdue(edit_id);
+        }
+        in_flight.seen = true;
+        entry.dirty = true;
+        if in_flight.transition.after.is_none() {
+            // An editor may still show the document of a file that no longer exists.
+            self.services.docs.remove(&owner);
+        }
+        if moved {
+            owner = self.confirm_move(&owner);
+        } else {
+            entry.land();
+        }
+        self.settle(&owner);
     }
 
     /// Ends the edit in flight when the editor has answered and the text was seen.
@@ -234,7 +324,14 @@ impl Reviews {
 
     /// Ends the edit in flight. `may_come`: its text may still arrive.
     fn finish(&mut self, key: &FileKey, answer: Proposed, may_come: bool) {
-        let answer = self.recover_mismatched(key, answer);
+        let done = matches!(answer, Proposed::Applied { .. });
+        let open = self.services.docs.get(key);
+        let entry = self.files.entries.get_mut(key).filter(|_| !done).zip(open);
+        let astray = entry.and_then(|(entry, open)| entry.recover_mismatched(&open.text));
+        let answer = if astray.is_some() { Proposed::Astray } else { answer };
+        if let Some(transition) = astray {
+            self.record_landed(key, transition, &[]);
+        }
         let may_come = may_come && !matches!(answer, Proposed::Astray);
         let Some(entry) = self.files.entries.get_mut(key) else { return };
         let Some(in_flight) = entry.in_flight.take() else { return };
@@ -243,13 +340,9 @@ impl Reviews {
             self.files.edited(to);
         }
         let Some(entry) = self.files.entries.get_mut(key) else { return };
-        let done = matches!(answer, Proposed::Applied { .. });
-        if done
-            && in_flight.transition.origin().is_some()
-            && let Some(path) = path_of(key)
-        {
+        if done && in_flight.transition.origin().is_some() {
             // Before the call continues and loads the instructions around the file.
-            self.services.sources.agent_changed(&path);
+            self.services.agent_changed(key);
         }
         if may_come {
             entry.wait_for(TimedOutEdit::of(&in_flight));
@@ -272,55 +365,44 @@ impl Reviews {
             Some(_) | None => drop(in_flight.reply.send(answer)),
         }
         if done {
-            let transition = in_flight.transition;
-            if transition.is_accepted_operation() {
-                self.accept_operation(key);
-            }
-            self.remember_left(key, transition.after.as_ref());
-            if let Some(to) = transition.target() {
-                self.remember_left(to, transition.before.as_ref());
-            }
-            self.mark_known(key, transition, &in_flight.notice.sessions);
+            self.record_landed(key, in_flight.transition, &in_flight.notice.sessions);
         } else if self.services.docs.get(key).is_none() {
             self.read_disk(key, DiskPurpose::Reconcile);
         }
         if save && self.services.docs.get(key).is_some() {
             // The rejected proposal may be on disk already and must not stay there.
-            self.save_later(self.may_be_saved(key));
+            self.save_later(self.files.uri_to_save(key, &self.services));
         }
         self.next_work(key);
     }
 
-    /// Records the new text for the sessions whose model knows it already, so that they get no
-    /// notice. `told`: the sessions that learn of a rejection.
-    pub(super) fn mark_known(&mut self, key: &FileKey, transition: Transition, told: &[SessionId]) {
-        let Transition { before, after, cause } = transition;
-        let sessions = match cause {
-            Cause::Call { origin, .. } => match after {
-                Some(after) => return self.edited(&origin, key, before.as_ref(), &after),
-                None => origin.sessions().cloned().collect(),
-            },
-            Cause::Reject { .. } => told.to_vec(),
-            Cause::Restore { former, .. } => {
-                let hunks = former.review.as_ref().map(FileReview::hunks).unwrap_or_default();
-                let of_file = former.operation.iter().flat_map(|it| it.origin.sessions());
-                let of_hunks = hunks.iter().flat_map(|hunk| hunk.origin.sessions());
-                of_hunks.chain(of_file).cloned().collect()
-            }
-            // A move is recorded at its new path.
-            Cause::Move { .. } => return,
-        };
-        match (before, after) {
-            (Some(before), Some(after)) => self.reads.went(key, &sessions, &before, &after),
-            (Some(_), None) => self.reads.gone(key, &sessions),
-            // No model knows a file that did not exist.
-            (None, _) => {}
+    /// Records a change that is in the text: the decision about it in mode `auto`, the text for the
+    /// checkpoints and for the models that know it already. `told`: the sessions that learn of a rejection.
+    fn record_landed(&mut self, key: &FileKey, transition: Transition, told: &[SessionId]) {
+        if transition.is_accepted_operation()
+            && let Some(entry) = self.files.entries.get_mut(key)
+            && entry.operation.is_some()
+        {
+            // Nobody was asked, so the user must be able to take it back.
+            let (ids, outdated) = (Vec::new(), Vec::new());
+            let target = Target { key: key.to_owned(), ids, outdated, operation: true };
+            let former = entry.accept(&target, &mut DecideResult::default());
+            self.decisions.record(former.into_iter().collect(), &self.files);
         }
+        self.checkpoints.record_left(key, transition.after.as_ref(), &self.files);
+        if let Some(to) = transition.target() {
+            self.checkpoints.record_left(to, transition.before.as_ref(), &self.files);
+        }
+        if let (Cause::Call { .. }, Some(_)) = (&transition.cause, &transition.after) {
+            self.services.agent_changed(key);
+        }
+        let is_open = self.services.docs.get(key).is_some();
+        self.reads.mark_known(key, transition, told, is_open);
     }
 
     /// Notifies the model of a late edit that has arrived, because it knows of the timeout.
     pub(super) fn on_late_edit_confirmed(&mut self, key: &FileKey, late: TimedOutEdit) {
-        let path = path_of(key).map(|path| self.services.display(&path)).unwrap_or_default();
+        let path = self.services.display_key(key);
         let TimedOutEdit { transition, notice, .. } = late;
         let (notified, text) = match &transition.cause {
             Cause::Call { origin, .. } => (
@@ -335,19 +417,9 @@ impl Reviews {
         };
         self.tell_models(notified.into_iter().collect(), text);
         if let Cause::Restore { is_undo: true, .. } = &transition.cause {
-            self.undo_landed(key, transition.before.as_ref());
+            self.decisions.undo_landed(key, transition.before.as_ref(), &self.files);
         }
-        if transition.is_accepted_operation() {
-            self.accept_operation(key);
-        }
-        self.remember_left(key, transition.after.as_ref());
-        self.mark_known(key, transition, &notice.sessions);
-    }
-
-    fn edited(&mut self, origin: &Origin, key: &FileKey, base: Option<&Text>, after: &Text) {
-        self.agent_changed(key);
-        let is_open = self.services.docs.get(key).is_some();
-        self.reads.edited(origin, key, base, after, is_open);
+        self.record_landed(key, transition, &notice.sessions);
     }
 
     /// Queues a text for the models of these sessions.
@@ -355,16 +427,6 @@ impl Reviews {
         if !sessions.is_empty() {
             self.for_sessions.push(SessionNotice::Tell { sessions, text });
         }
-    }
-
-    pub(super) fn key_in_flight(&self, edit_id: u64) -> Option<FileKey> {
-        self.files
-            .entries
-            .iter()
-            .find(|(_, entry)| {
-                entry.in_flight.as_ref().is_some_and(|in_flight| in_flight.edit_id == edit_id)
-            })
-            .map(|(key, _)| key.clone())
     }
 }
 

@@ -106,91 +106,6 @@ impl Reviews {
             mailbox.send(ReviewEvent::DiskText { key, purpose, read, found });
         });
     }
-
-    /// Applies a text from the disk, unless a newer one is known.
-    pub(super) fn on_disk_read(
-        &mut self,
-        key: &FileKey,
-        purpose: DiskPurpose,
-        read: u64,
-        found: DiskFound,
-    ) {
-        let is_news = self.files.is_news(key, read);
-        match purpose {
-            DiskPurpose::Confirm(edit_id) => self.confirm(key, edit_id, found.text),
-            DiskPurpose::Reconcile if !is_news => {}
-            DiskPurpose::Reconcile if self.files.is_unsure(key, read) => {
-                self.read_disk(key, DiskPurpose::Reconcile);
-            }
-            DiskPurpose::Reconcile => self.reconcile(key, found),
-        }
-    }
-
-    fn confirm(&mut self, key: &FileKey, edit_id: u64, text: Option<Text>) {
-        let open = self.services.docs.get(key).is_some();
-        let Some(mut owner) = self.key_in_flight(edit_id) else { return };
-        let Some(entry) = self.files.entries.get_mut(&owner) else { return };
-        let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else { return };
-        let moved = in_flight.transition.target().is_some();
-        // If a file moved with unsaved text, the disk has an older text.
-        if !(if moved { open || text.is_some() } else { in_flight.transition.after == text }) {
-            return self.overdue(edit_id);
-        }
-        in_flight.seen = true;
-        entry.dirty = true;
-        if in_flight.transition.after.is_none() {
-            // An editor may still show the document of a file that no longer exists.
-            self.services.docs.remove(&owner);
-        }
-        if moved {
-            owner = self.confirm_move(&owner);
-        } else {
-            entry.land();
-        }
-        self.settle(&owner);
-    }
-
-    fn reconcile(&mut self, key: &FileKey, found: DiskFound) {
-        if self.is_arriving(key) {
-            return;
-        }
-        let DiskFound { text, is_gits, moved_to } = found;
-        if let Some((to, proposed)) = moved_to
-            && !self.files.entries.contains_key(&to)
-            && let Some(entry) = self.files.entries.get(key)
-            && entry.in_flight.is_none()
-            && entry.review.as_ref().is_some_and(|review| *review.current() == proposed)
-        {
-            return self.follow_move(key, &to, &[]);
-        }
-        let open = self.services.docs.get(key);
-        if let Some(entry) = self.files.entries.get_mut(key) {
-            if entry.in_flight.is_some() {
-                return;
-            }
-            let was_absent = entry.absent;
-            match (&open, &text) {
-                (Some(document), Some(_)) if entry.absent => entry.record_read(&document.text),
-                (Some(_), Some(_)) => {}
-                // A document with unsaved text holds the edits.
-                (Some(document), None) => {
-                    entry.absent |= entry.review.is_some()
-                        && entry.operation.is_none()
-                        && entry.disk.text.as_ref() == Some(&document.text);
-                }
-                (None, Some(text)) => entry.record_read(text),
-                (None, None) if entry.late_landed(None) => {}
-                (None, None) => entry.absent = true,
-            }
-            entry.dirty |= open.is_none() || entry.absent != was_absent;
-            if let Some(text) = &text {
-                entry.disk_shows(text, is_gits);
-            }
-        }
-        if open.is_none() {
-            self.reads.on_disk(key, text.as_ref());
-        }
-    }
 }
 
 impl Known {
@@ -209,18 +124,14 @@ impl Known {
 
     /// `None`: a git command is at work, and this is not the last read. Blocks.
     fn read(&self, workspace: &Workspace, last: bool) -> Option<DiskFound> {
-        let text_of = |key: &FileKey| {
-            let path = workspace.resolve(key).ok()?;
-            workspace.read_text(&path).ok().map(|decoded| decoded.text)
-        };
         let Some(proposed) = &self.proposed else {
-            return Some(DiskFound { text: text_of(&self.key), ..DiskFound::default() });
+            return Some(DiskFound { text: workspace.text_of(&self.key), ..DiskFound::default() });
         };
-        let Some(text) = text_of(&self.key) else {
+        let Some(text) = workspace.text_of(&self.key) else {
             let moved = self.candidates.iter().filter(|path| may_hold(path, proposed));
             let mut moved = moved
                 .filter_map(|path| key_of(path))
-                .filter(|key| text_of(key).as_ref() == Some(proposed));
+                .filter(|key| workspace.text_of(key).as_ref() == Some(proposed));
             let moved_to = match (moved.next(), moved.next()) {
                 (Some(to), None) => Some((to, proposed.clone())),
                 _ => None,

@@ -1,8 +1,12 @@
-//! Notifications of the editor about its documents, in wire order.
+//! Texts of files as they are now: notifications of the editor about its documents, in wire order, and
+//! reads of the disk.
 
 use cairn_core::{change::Change, ids::FileKey, text::Text};
 
-use super::{Reviews, event::DiskPurpose};
+use super::{
+    Reviews,
+    event::{DiskFound, DiskPurpose},
+};
 use crate::{
     docs::Document,
     event::ContentChange,
@@ -10,34 +14,11 @@ use crate::{
 };
 
 impl Reviews {
-    /// Key of a file for any spelling of the client. A document that was opened by a symbolic
-    /// link has the key of the link's target.
-    pub(super) fn key_of(&self, uri: &str) -> Option<FileKey> {
-        let key = canonical_uri(uri)?;
-        Some(self.files.links.get(&key).cloned().unwrap_or(key))
-    }
-
-    fn key_to_open(&mut self, uri: &str) -> Option<FileKey> {
-        let key = canonical_uri(uri)?;
-        // A document by the file's own name takes precedence over one by a link to it.
-        self.files.links.retain(|_, file| *file != key);
-        path_of(&key)?;
-        let file = self.services.workspace.as_ref()?.resolve(&key).ok();
-        let file = file.map(|file| file.key()).filter(|file| *file != key);
-        match file {
-            Some(file) if self.services.docs.get(&file).is_none() => {
-                self.files.links.insert(key, file.clone());
-                Some(file)
-            }
-            Some(_) | None => {
-                self.files.links.remove(&key);
-                Some(key)
-            }
-        }
-    }
-
     pub(crate) fn did_open(&mut self, uri: &str, version: i32, text: &str) {
-        let Some(key) = self.key_to_open(uri).or_else(|| canonical_uri(uri)) else { return };
+        let Some(key) = self.files.key_to_open(uri, &self.services).or_else(|| canonical_uri(uri))
+        else {
+            return;
+        };
         let text = Text::new(text);
         self.services.docs.put(Document {
             key: key.clone(),
@@ -46,7 +27,7 @@ impl Reviews {
             text: text.clone(),
         });
         self.reads.touched(&key);
-        let arriving = self.is_arriving(&key);
+        let arriving = self.files.is_arriving(&key);
         if let Some(entry) = self.files.entries.get_mut(&key) {
             self.files.left.extend(entry.named(uri.to_owned()));
             entry.dirty = true;
@@ -59,7 +40,7 @@ impl Reviews {
     }
 
     pub(crate) fn did_change(&mut self, uri: &str, version: i32, changes: Vec<ContentChange>) {
-        let Some(key) = self.key_of(uri) else { return };
+        let Some(key) = self.files.key_of(uri) else { return };
         let Some(document) =
             self.services.docs.get(&key).filter(|document| is_same(&document.uri, uri))
         else {
@@ -102,13 +83,13 @@ impl Reviews {
                 self.read_disk(&key, DiskPurpose::Reconcile);
             }
         } else {
-            self.remember_touched(&key);
+            self.checkpoints.record_touched(&key, &self.files);
         }
         self.settle(&key);
     }
 
     pub(crate) fn did_save(&mut self, uri: &str) {
-        let Some(key) = self.key_of(uri) else { return };
+        let Some(key) = self.files.key_of(uri) else { return };
         if let (Some(path), Some(document)) = (path_of(&key), self.services.docs.get(&key)) {
             self.services.sources.user_saved(&path, Some(&document.text.to_string()));
             self.watch.was_saved(&path, document.text.clone());
@@ -124,7 +105,7 @@ impl Reviews {
     }
 
     pub(crate) fn did_close(&mut self, uri: &str) {
-        let Some(key) = self.key_of(uri) else { return };
+        let Some(key) = self.files.key_of(uri) else { return };
         // The document may be the one by the file's own name, and this one by a link to it.
         if self.services.docs.get(&key).is_none_or(|document| !is_same(&document.uri, uri)) {
             return;
@@ -149,6 +130,67 @@ impl Reviews {
             if let Some((at, edit_id)) = awaited {
                 self.read_disk(&at, DiskPurpose::Confirm(edit_id));
             }
+        }
+    }
+
+    /// Applies a text from the disk, unless a newer one is known.
+    pub(super) fn on_disk_read(
+        &mut self,
+        key: &FileKey,
+        purpose: DiskPurpose,
+        read: u64,
+        found: DiskFound,
+    ) {
+        let is_news = self.files.is_news(key, read);
+        match purpose {
+            DiskPurpose::Confirm(edit_id) => self.confirm(key, edit_id, found.text),
+            DiskPurpose::Reconcile if !is_news => {}
+            DiskPurpose::Reconcile if self.files.is_unsure(key, read) => {
+                self.read_disk(key, DiskPurpose::Reconcile);
+            }
+            DiskPurpose::Reconcile => self.reconcile(key, found),
+        }
+    }
+
+    fn reconcile(&mut self, key: &FileKey, found: DiskFound) {
+        if self.files.is_arriving(key) {
+            return;
+        }
+        let DiskFound { text, is_gits, moved_to } = found;
+        if let Some((to, proposed)) = moved_to
+            && !self.files.entries.contains_key(&to)
+            && let Some(entry) = self.files.entries.get(key)
+            && entry.in_flight.is_none()
+            && entry.review.as_ref().is_some_and(|review| *review.current() == proposed)
+        {
+            return self.follow_move(key, &to, &[]);
+        }
+        let open = self.services.docs.get(key);
+        if let Some(entry) = self.files.entries.get_mut(key) {
+            if entry.in_flight.is_some() {
+                return;
+            }
+            let was_absent = entry.absent;
+            match (&open, &text) {
+                (Some(document), Some(_)) if entry.absent => entry.record_read(&document.text),
+                (Some(_), Some(_)) => {}
+                // A document with unsaved text holds the edits.
+                (Some(document), None) => {
+                    entry.absent |= entry.review.is_some()
+                        && entry.operation.is_none()
+                        && entry.disk.text.as_ref() == Some(&document.text);
+                }
+                (None, Some(text)) => entry.record_read(text),
+                (None, None) if entry.late_landed(None) => {}
+                (None, None) => entry.absent = true,
+            }
+            entry.dirty |= open.is_none() || entry.absent != was_absent;
+            if let Some(text) = &text {
+                entry.disk_shows(text, is_gits);
+            }
+        }
+        if open.is_none() {
+            self.reads.on_disk(key, text.as_ref());
         }
     }
 }

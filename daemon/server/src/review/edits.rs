@@ -1,128 +1,99 @@
-//! Edits on their way to the editor.
-//!
-//! One edit of a file is in flight at a time; the rest wait in its queue. The editor's "applied"
-//! is a claim: an edit is done when the document's text (or, for a file that is not open, the
-//! disk) says so. What arrives with exactly the text an edit was to produce is that edit; anything
-//! else is the user's own.
+//! Plans of edits: how the text and the state of a file change by a request. Sends nothing.
 
 use cairn_core::{
     change::{Change, LengthMismatch},
     ids::FileKey,
-    review::{Cause, FileOperation, FileReview, FileState, HunkId, OwnText, Transition},
+    review::{
+        Cause, FileOperation, FileReview, FileSnapshot, FileState, HunkId, OwnText, Transition,
+    },
     text::Text,
 };
 use cairn_protocol::EditProblem;
-use tokio::sync::oneshot;
 
 use super::{
-    Reviews,
     decisions::still_accepted,
-    event::DiskPurpose,
-    flight::{EditRequest, PlannedEdit, QueuedEdit, RejectionNotice, UNCHANGED},
+    flight::{EditRequest, PlannedEdit, RejectionNotice, UNCHANGED},
     tracked_file::TrackedFile,
     translate::same_but_last_break,
 };
 use crate::{
+    docs::Document,
     ports::{EditPolicy, Proposal, Proposed, Wanted},
-    workspace::{key_of, path_of, uri_of},
 };
 
-impl Reviews {
-    pub(super) fn propose(&mut self, proposal: Proposal, reply: oneshot::Sender<Proposed>) {
-        let Some(key) = key_of(&proposal.path) else {
-            drop(reply.send(Proposed::Refused(EditProblem::PathWithoutUri)));
-            return;
-        };
-        if proposal.cancel.is_cancelled() {
-            // The user stopped the turn while the tool was still reading.
-            drop(reply.send(Proposed::Refused(EditProblem::TurnOver)));
-            return;
-        }
-        self.enqueue(&key, EditRequest::Propose(proposal), reply);
-    }
+/// Answer to a request that sends no edit.
+pub(super) struct NotSent {
+    pub(super) answer: Proposed,
+    /// True if the file may have another text by now, so that it is read from the disk.
+    pub(super) read_disk: bool,
+}
 
-    pub(super) fn enqueue(
+impl From<Proposed> for NotSent {
+    fn from(answer: Proposed) -> Self {
+        Self { answer, read_disk: false }
+    }
+}
+
+impl NotSent {
+    fn with_read(answer: Proposed) -> Self {
+        Self { answer, read_disk: true }
+    }
+}
+
+type Plan = Result<PlannedEdit, NotSent>;
+
+impl TrackedFile {
+    /// Plans the edit of a request. `number`: the one that the edit will have.
+    pub(super) fn plan(
         &mut self,
         key: &FileKey,
         request: EditRequest,
-        reply: oneshot::Sender<Proposed>,
-    ) {
-        let Some(path) = path_of(key) else { return };
-        let uri = self
-            .services
-            .docs
-            .get(key)
-            .map(|document| document.uri.clone())
-            .or_else(|| uri_of(&path));
-        let Some(uri) = uri else { return };
-        let display = self.services.display(&path);
-        let entry = self
-            .files
-            .entries
-            .entry(key.to_owned())
-            .or_insert_with(|| TrackedFile::new(uri, display));
-        entry.queue.push_back(QueuedEdit { request, reply });
-        self.next_work(key);
-    }
-
-    /// Starts the next thing in the file's queue if nothing is in flight.
-    pub(super) fn next_work(&mut self, key: &FileKey) {
-        loop {
-            let Some(entry) = self.files.entries.get_mut(key) else { return };
-            if entry.in_flight.is_some() {
-                return;
-            }
-            let Some(QueuedEdit { request, reply }) = entry.queue.pop_front() else { return };
-            if matches!(request, EditRequest::Propose(_)) && reply.is_closed() {
-                // Its turn was cancelled while it waited.
-                continue;
-            }
-            match self.plan(key, request) {
-                Ok(planned) => self.send(key, planned, reply),
-                Err(answer) => drop(reply.send(answer)),
-            }
-        }
-    }
-
-    fn plan(&mut self, key: &FileKey, request: EditRequest) -> Result<PlannedEdit, Proposed> {
+        open: Option<&Document>,
+        number: u64,
+    ) -> Plan {
         match request {
-            EditRequest::Propose(proposal) => self.plan_proposal(key, proposal),
-            EditRequest::Reject { ids, own, notice } => self.plan_rejection(key, ids, own, notice),
-            EditRequest::RejectFileOperation => self.plan_operation_rejection(key),
-            EditRequest::ApplyOutdated(id) => self.plan_outdated(key, id),
+            EditRequest::Propose(proposal) => self.plan_proposal(key, proposal, open, number),
+            EditRequest::Reject { ids, own, notice } => self.plan_rejection(ids, own, notice, open),
+            EditRequest::RejectFileOperation => Ok(self.plan_operation_rejection(open)?),
+            EditRequest::ApplyOutdated(id) => self.plan_outdated(id),
             EditRequest::RestoreCheckpoint { now, before } => {
-                self.plan_checkpoint_restore(key, now, *before)
+                self.plan_checkpoint_restore(now, *before, open)
             }
             EditRequest::Restore { former, after, accepted } => {
-                self.plan_undo(key, former, after, accepted)
+                self.plan_undo(former, after, accepted, open)
             }
             EditRequest::MoveAgain { to, base, operation, then } => {
-                self.plan_move_again(key, to, base, operation, then)
+                // The undo of a decision about a move: the file moves again, then `then` follows.
+                if open.is_some_and(|document| document.text != base) {
+                    then.answer(Proposed::Stale);
+                    return Err(Proposed::Stale.into());
+                }
+                let cause = Cause::Move { to, operation, origin: None, accepted: false };
+                let transition = Transition { before: Some(base), after: None, cause };
+                Ok(PlannedEdit { then: Some(then), ..transition.into() })
             }
         }
     }
 
     fn plan_proposal(
-        &mut self,
+        &self,
         key: &FileKey,
         proposal: Proposal,
-    ) -> Result<PlannedEdit, Proposed> {
+        open: Option<&Document>,
+        number: u64,
+    ) -> Plan {
         let Proposal { base, wanted, origin, policy, .. } = proposal;
-        let open = self.services.docs.get(key);
-        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
-        match (&open, &base) {
-            (Some(document), Some(base)) if document.text != *base => return Err(Proposed::Stale),
-            (Some(_), None) => return Err(Proposed::Stale),
-            (Some(_), Some(_)) if entry.absent => {
-                self.read_disk(key, DiskPurpose::Reconcile);
-                return Err(Proposed::Stale);
+        match (open, &base) {
+            (Some(document), Some(base)) if document.text != *base => {
+                return Err(Proposed::Stale.into());
             }
+            (Some(_), None) => return Err(Proposed::Stale.into()),
+            (Some(_), Some(_)) if self.absent => return Err(NotSent::with_read(Proposed::Stale)),
             (None, Some(base))
-                if entry.review.as_ref().is_some_and(|review| review.current() != base) =>
+                if self.review.as_ref().is_some_and(|review| review.current() != base) =>
             {
                 // Either the file changed unseen, or an edit arrived after the tool read it.
-                self.read_disk(key, DiskPurpose::Reconcile);
-                return Err(Proposed::Stale);
+                return Err(NotSent::with_read(Proposed::Stale));
             }
             (Some(_), Some(_)) | (None, _) => {}
         }
@@ -132,7 +103,7 @@ impl Reviews {
                 let (text, before) = (Text::new(&text), base.clone().unwrap_or_default());
                 let change = Change::between(&before, &text);
                 if base.is_some() && change.is_empty() {
-                    return Err(UNCHANGED);
+                    return Err(UNCHANGED.into());
                 }
                 // Shares what stays with the text before.
                 let after = Some(change.apply(&before).unwrap_or(text));
@@ -142,35 +113,35 @@ impl Reviews {
                 let cause = Cause::Call { origin, accepted };
                 Transition { before: Some(base), after: None, cause }
             }
-            (Wanted::At(to), Some(base)) => self.plan_move(key, &to, base, origin, accepted)?,
-            (Wanted::Gone | Wanted::At(_), None) => return Err(Proposed::Stale),
+            (Wanted::At(to), Some(base)) => {
+                let cause = self.plan_move(key, &to, origin, accepted, number)?;
+                Transition { before: Some(base), after: None, cause }
+            }
+            (Wanted::Gone | Wanted::At(_), None) => return Err(Proposed::Stale.into()),
         };
         Ok(PlannedEdit { waits, ..transition.into() })
     }
 
     fn plan_rejection(
         &mut self,
-        key: &FileKey,
         ids: Vec<HunkId>,
         own: OwnText,
         text: String,
-    ) -> Result<PlannedEdit, Proposed> {
-        let open = self.services.docs.get(key);
-        let entry = self.files.entries.get_mut(key).filter(|entry| !entry.absent);
-        let entry = entry.ok_or(Proposed::Stale)?;
-        let review = entry.review.as_mut().ok_or(Proposed::Stale)?;
-        if let Some(document) = &open
+        open: Option<&Document>,
+    ) -> Plan {
+        let review = self.review.as_mut().filter(|_| !self.absent).ok_or(Proposed::Stale)?;
+        if let Some(document) = open
             && *review.current() != document.text
         {
             review.reconcile(&document.text);
-            entry.dirty = true;
+            self.dirty = true;
         }
         let change = review.rejection(&ids, own).ok_or(Proposed::Stale)?;
         if change.is_empty() {
             // Nothing of the agent's is left in these hunks.
             review.reject(&ids, own);
-            entry.dirty = true;
-            return Err(UNCHANGED);
+            self.dirty = true;
+            return Err(UNCHANGED.into());
         }
         let current = review.current().clone();
         let rejected = review.hunks().iter().filter(|hunk| ids.contains(&hunk.id));
@@ -182,15 +153,44 @@ impl Reviews {
         Ok(PlannedEdit { notice: RejectionNotice { sessions, text }, ..transition.into() })
     }
 
+    fn plan_checkpoint_restore(
+        &mut self,
+        now: Option<Text>,
+        before: FileSnapshot,
+        open: Option<&Document>,
+    ) -> Plan {
+        if open.is_some_and(|document| Some(&document.text) != now.as_ref()) {
+            return Err(Proposed::Stale.into());
+        }
+        let FileSnapshot { state, text: after, .. } = before;
+        if now == after {
+            self.change_state(|present| *present = state);
+            self.absent = after.is_none();
+            self.mark_changed();
+            return Err(UNCHANGED.into());
+        }
+        let cause = Cause::Restore { former: Box::new(state), is_undo: false };
+        Ok(Transition { before: now, after, cause }.into())
+    }
+
+    /// Makes an outdated proposal again, on the user's request.
+    fn plan_outdated(&self, id: HunkId) -> Plan {
+        let outdated = self.outdated.iter().find(|it| it.id == id).ok_or(Proposed::Stale)?;
+        let current = self.review.as_ref().ok_or(Proposed::Stale)?.current().clone();
+        let range = outdated.place(&current).filter(|_| !self.absent);
+        let mut after = current.clone();
+        after.replace(range.ok_or(Proposed::Refused(EditProblem::LinesGone))?, &outdated.new_text);
+        let cause = Cause::Call { origin: (*outdated.origin).clone(), accepted: true };
+        Ok(Transition { before: Some(current), after: Some(after), cause }.into())
+    }
+
     fn plan_undo(
         &mut self,
-        key: &FileKey,
         former: Box<FileState>,
         after: Option<Text>,
         accepted: Option<Vec<HunkId>>,
-    ) -> Result<PlannedEdit, Proposed> {
-        let open = self.services.docs.get(key);
-        let entry = self.files.entries.get_mut(key).ok_or(Proposed::Stale)?;
+        open: Option<&Document>,
+    ) -> Plan {
         let is_deletion = former.operation.as_ref().is_some_and(FileOperation::is_deletion);
         let review = former.review.as_ref().ok_or(Proposed::Stale)?;
         let target = review.current().clone();
@@ -201,36 +201,35 @@ impl Reviews {
             }
             // A deletion was accepted. If the file exists again, the disk will say so.
             if open.is_some() {
-                return Err(Proposed::Stale);
+                return Err(Proposed::Stale.into());
             }
-            entry.change_state(|state| *state = *former);
-            (entry.absent, entry.dirty) = (true, true);
-            self.read_disk(key, DiskPurpose::Reconcile);
-            return Err(UNCHANGED);
+            self.change_state(|state| *state = *former);
+            (self.absent, self.dirty) = (true, true);
+            return Err(NotSent::with_read(UNCHANGED));
         };
         if is_deletion {
             let is_other = open.is_some_and(|document| document.text != after);
             return if is_other {
-                Err(Proposed::Stale)
+                Err(Proposed::Stale.into())
             } else {
                 Ok(undo(Some(after), None, former))
             };
         }
-        if entry.is_gone() {
-            return Err(Proposed::Stale);
+        if self.is_gone() {
+            return Err(Proposed::Stale.into());
         }
         if target == after {
-            return Err(self.undo_accept(key, *former, &after, accepted.as_deref()));
+            return Err(self.undo_accept(*former, &after, accepted.as_deref(), open.is_some()));
         }
-        if entry.review.is_none() && (review.existed() || !after.is_empty()) {
+        if self.review.is_none() && (review.existed() || !after.is_empty()) {
             // It was forgotten when nothing was pending. The edit is checked by its hash.
-            let text = open.as_ref().map_or(&after, |document| &document.text);
-            entry.review = Some(FileReview::new(text.clone()));
+            let text = open.map_or(&after, |document| &document.text);
+            self.review = Some(FileReview::new(text.clone()));
         }
         // Without a review, the file was deleted by the rejection of its creation.
-        let current = entry.review.as_ref().map(|review| review.current().clone());
+        let current = self.review.as_ref().map(|review| review.current().clone());
         if current.as_ref().is_some_and(|current| !same_but_last_break(current, &after)) {
-            return Err(Proposed::Stale);
+            return Err(Proposed::Stale.into());
         }
         Ok(undo(current, Some(target), former))
     }
@@ -239,18 +238,14 @@ impl Reviews {
     /// must not pass for it.
     fn undo_accept(
         &mut self,
-        key: &FileKey,
         mut state: FileState,
         after: &Text,
         accepted: Option<&[HunkId]>,
-    ) -> Proposed {
-        let open = self.services.docs.get(key).is_some();
-        let (Some(entry), Some(former)) = (self.files.entries.get_mut(key), &mut state.review)
-        else {
-            return Proposed::Stale;
-        };
+        is_open: bool,
+    ) -> NotSent {
+        let Some(former) = &mut state.review else { return Proposed::Stale.into() };
         let mut answer = UNCHANGED;
-        match (&entry.review, accepted) {
+        match (&self.review, accepted) {
             (Some(review), _)
                 if review.current() == after
                     // A later edit of the agent that touches a hunk keeps its id, but not its origin.
@@ -268,16 +263,13 @@ impl Reviews {
                 }
                 *former = reopened;
             }
-            (Some(_), None) => return Proposed::Stale,
+            (Some(_), None) => return Proposed::Stale.into(),
             (None, _) => {}
         }
-        let is_forgotten = entry.review.is_none();
-        let operation = entry.operation.take().or(state.operation);
-        (entry.review, entry.operation, entry.dirty) = (state.review, operation, true);
-        if is_forgotten && !open {
-            self.read_disk(key, DiskPurpose::Reconcile);
-        }
-        answer
+        let read_disk = self.review.is_none() && !is_open;
+        let operation = self.operation.take().or(state.operation);
+        (self.review, self.operation, self.dirty) = (state.review, operation, true);
+        NotSent { answer, read_disk }
     }
 }
 

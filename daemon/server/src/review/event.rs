@@ -55,7 +55,7 @@ pub(crate) enum ReviewEvent {
     },
     Rejected(Rejected),
     Restored(Restored),
-    CheckpointRestore(Box<CheckpointRestore>),
+    CheckpointTexts(Box<CheckpointTexts>),
     CheckpointRestored(Box<CheckpointRestored>),
     OutdatedReapplied(Box<OutdatedReapplied>),
 }
@@ -146,7 +146,7 @@ pub(crate) struct OutdatedReapplied {
 
 /// Present texts of the files of a checkpoint.
 #[derive(Debug)]
-pub(crate) struct CheckpointRestore {
+pub(crate) struct CheckpointTexts {
     pub(super) params: RestoreCheckpointParams,
     /// Texts of files that are not open, by key. `None`: no file.
     pub(super) disk: BTreeMap<FileKey, Option<Text>>,

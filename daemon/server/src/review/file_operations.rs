@@ -2,43 +2,37 @@
 
 use std::path::Path;
 
+use cairn_core::{
+    ids::{FileKey, SessionId},
+    review::{Cause, FileOperation, FileOperationKind, FileReview, FileState, Origin, Transition},
+};
+use cairn_protocol::EditProblem;
+
 use super::{
     Reviews,
     event::DiskPurpose,
     flight::{EditRequest, InFlight, PlannedEdit, QueuedEdit},
+    tracked_file::TrackedFile,
 };
 use crate::{
+    docs::Document,
     ports::Proposed,
     workspace::{key_of, path_of, uri_of},
 };
-use cairn_core::{
-    ids::{FileKey, SessionId},
-    review::{Cause, FileOperation, FileOperationKind, FileReview, FileState, Origin, Transition},
-    text::Text,
-};
-use cairn_protocol::EditProblem;
 
-impl Reviews {
+impl TrackedFile {
     /// Plans a move by the agent.
     pub(super) fn plan_move(
         &self,
         key: &FileKey,
         to: &Path,
-        base: Text,
         origin: Origin,
         accepted: bool,
-    ) -> Result<Transition, Proposed> {
+        number: u64,
+    ) -> Result<Cause, Proposed> {
         let to = key_of(to).ok_or(Proposed::Refused(EditProblem::PathWithoutUri))?;
-        self.agent_changed(&to);
-        let there = self.files.entries.get(&to);
-        let busy = there.is_some_and(|it| it.in_flight.is_some() || !it.queue.is_empty());
-        if busy || self.services.docs.get(&to).is_some() {
-            return Err(Proposed::Refused(EditProblem::PathBusy));
-        }
-        let number = self.files.edits_sent + 1;
-        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
-        let created = entry.review.as_ref().is_some_and(|review| !review.existed());
-        let from = match &entry.operation {
+        let created = self.review.as_ref().is_some_and(|review| !review.existed());
+        let from = match &self.operation {
             Some(FileOperation { kind: FileOperationKind::MovedFrom(first), .. }) => {
                 Some(first.clone())
             }
@@ -51,19 +45,19 @@ impl Reviews {
             origin: origin.clone(),
             number,
         });
-        let cause = Cause::Move { to, operation, origin: Some(origin), accepted };
-        Ok(Transition { before: Some(base), after: None, cause })
+        Ok(Cause::Move { to, operation, origin: Some(origin), accepted })
     }
 
     /// Plans the rejection of an operation on the whole file.
-    pub(super) fn plan_operation_rejection(&self, key: &FileKey) -> Result<PlannedEdit, Proposed> {
-        let open = self.services.docs.get(key);
-        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
-        let review = entry.review.as_ref().ok_or(Proposed::Stale)?;
-        match entry.operation.as_ref().map(|operation| &operation.kind) {
-            Some(FileOperationKind::Deleted) if entry.absent => {
+    pub(super) fn plan_operation_rejection(
+        &self,
+        open: Option<&Document>,
+    ) -> Result<PlannedEdit, Proposed> {
+        let review = self.review.as_ref().ok_or(Proposed::Stale)?;
+        match self.operation.as_ref().map(|operation| &operation.kind) {
+            Some(FileOperationKind::Deleted) if self.absent => {
                 let (review, text) = review.without_proposals();
-                let former = FileState { review: Some(review), operation: None, form: entry.form };
+                let former = FileState { review: Some(review), operation: None, form: self.form };
                 let cause = Cause::Restore { former: Box::new(former), is_undo: false };
                 Ok(Transition { before: None, after: Some(text), cause }.into())
             }
@@ -76,25 +70,9 @@ impl Reviews {
             Some(FileOperationKind::Deleted) | None => Err(Proposed::Stale),
         }
     }
+}
 
-    /// Plans the undo of a decision about a move: the file moves again, then `then` follows.
-    pub(super) fn plan_move_again(
-        &self,
-        key: &FileKey,
-        to: FileKey,
-        base: Text,
-        operation: Option<FileOperation>,
-        then: Box<QueuedEdit>,
-    ) -> Result<PlannedEdit, Proposed> {
-        if self.services.docs.get(key).is_some_and(|document| document.text != base) {
-            then.answer(Proposed::Stale);
-            return Err(Proposed::Stale);
-        }
-        let cause = Cause::Move { to, operation, origin: None, accepted: false };
-        let transition = Transition { before: Some(base), after: None, cause };
-        Ok(PlannedEdit { then: Some(then), ..transition.into() })
-    }
-
+impl Reviews {
     /// The move in flight is seen; where its entry is now.
     pub(super) fn confirm_move(&mut self, from: &FileKey) -> FileKey {
         let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
@@ -144,16 +122,15 @@ impl Reviews {
             entry.review.get_or_insert_with(|| FileReview::new(base));
         }
         // In this order: between the two it is better known twice than not at all.
-        self.store_file(&to);
-        self.store_file(from);
+        self.files.store_file(&to);
+        self.files.store_file(from);
         to
     }
 
     /// The file is at another path now: all that is to be decided about it goes along.
     pub(super) fn follow_move(&mut self, from: &FileKey, to: &FileKey, notified: &[SessionId]) {
         let Some(path) = path_of(to) else { return };
-        let known_as = path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
-        self.reads.moved(from, to, &known_as, notified);
+        self.reads.moved(from, to, &self.services.display_key(from), notified);
         self.decisions.moved(from, to);
         let Some(mut entry) = self.files.entries.remove(from) else {
             return self.read_disk(to, DiskPurpose::Reconcile);
@@ -198,28 +175,6 @@ impl Reviews {
         if open.is_none() {
             self.read_disk(to, DiskPurpose::Reconcile);
         }
-    }
-
-    /// Returns true while a move to this path is in flight.
-    pub(super) fn is_arriving(&self, key: &FileKey) -> bool {
-        let mut in_flight = self.files.entries.values().filter_map(|it| it.in_flight.as_ref());
-        in_flight.any(|edit| edit.transition.target() == Some(key))
-    }
-
-    /// Folders above a file that were made for files of the agent, innermost first, as URIs.
-    pub(super) fn made_folders(&self, key: &FileKey) -> Vec<String> {
-        let Some(path) = path_of(key) else { return Vec::new() };
-        path.ancestors()
-            .skip(1)
-            .take_while(|folder| self.files.made.contains(*folder))
-            .filter_map(uri_of)
-            .collect()
-    }
-
-    /// Before a file is created: the folders that will be created for it.
-    pub(super) fn remember_folders(&mut self, path: &Path) {
-        let missing = path.ancestors().skip(1).take_while(|folder| !folder.exists());
-        self.files.made.extend(missing.map(Path::to_owned));
     }
 
     /// Handles a move of files or folders by the user in the editor. Their reviews move with them.

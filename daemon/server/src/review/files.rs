@@ -1,17 +1,26 @@
 //! The files the agent has proposed something for, by key, and which reads of the disk are news.
 
-use cairn_core::ids::FileKey;
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use cairn_core::{ids::FileKey, review::FileState};
+use tokio::sync::oneshot;
+
 use super::tracked_file::TrackedFile;
+use crate::{
+    services::Services,
+    store::reviews::ReviewStore,
+    workspace::{canonical_uri, path_of, uri_of},
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Files {
     pub(super) entries: HashMap<FileKey, TrackedFile>,
+    /// Store of pending edits. `None`: they are lost at a restart.
+    pub(super) store: Option<ReviewStore>,
     pub(super) edits_sent: u64,
     /// Former URI and path of shown files that have moved. The client still has to be notified.
     pub(super) left: Vec<(String, String)>,
@@ -33,6 +42,84 @@ pub(super) struct Files {
 const READS_KEPT: usize = 1_000;
 
 impl Files {
+    /// Key of a file for any spelling of the client. A document that was opened by a symbolic
+    /// link has the key of the link's target.
+    pub(super) fn key_of(&self, uri: &str) -> Option<FileKey> {
+        let key = canonical_uri(uri)?;
+        Some(self.links.get(&key).cloned().unwrap_or(key))
+    }
+
+    /// Key of a document that is being opened.
+    pub(super) fn key_to_open(&mut self, uri: &str, services: &Services) -> Option<FileKey> {
+        let key = canonical_uri(uri)?;
+        // A document by the file's own name takes precedence over one by a link to it.
+        self.links.retain(|_, file| *file != key);
+        path_of(&key)?;
+        let file = services.workspace.as_ref()?.resolve(&key).ok();
+        let file = file.map(|file| file.key()).filter(|file| *file != key);
+        match file {
+            Some(file) if services.docs.get(&file).is_none() => {
+                self.links.insert(key, file.clone());
+                Some(file)
+            }
+            Some(_) | None => {
+                self.links.remove(&key);
+                Some(key)
+            }
+        }
+    }
+
+    /// Key of the file that the edit with this id was sent for.
+    pub(super) fn key_in_flight(&self, edit_id: u64) -> Option<FileKey> {
+        let sent = |entry: &TrackedFile| entry.in_flight.as_ref().map(|edit| edit.edit_id);
+        let mut entries = self.entries.iter();
+        entries.find(|(_, entry)| sent(entry) == Some(edit_id)).map(|(key, _)| key.clone())
+    }
+
+    /// Returns true while a move to this path is in flight.
+    pub(super) fn is_arriving(&self, key: &FileKey) -> bool {
+        let mut in_flight = self.entries.values().filter_map(|it| it.in_flight.as_ref());
+        in_flight.any(|edit| edit.transition.target() == Some(key))
+    }
+
+    pub(super) fn state(&self, key: &FileKey) -> FileState {
+        self.entries.get(key).map_or_else(FileState::settled, TrackedFile::state)
+    }
+
+    /// Queues the present state of the file for the store.
+    pub(super) fn store_file(&self, key: &FileKey) {
+        let Some(store) = &self.store else { return };
+        match self.entries.get(key).filter(|entry| entry.is_pending()) {
+            Some(entry) => store.file(entry.record(key)),
+            None => store.settled(key.to_owned()),
+        }
+    }
+
+    /// Resolves when all queued states are on the disk. `None`: no store exists.
+    pub(super) fn persisted(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
+        self.store.as_ref().map(ReviewStore::sync)
+    }
+
+    /// Folders above a file that were made for files of the agent, innermost first, as URIs.
+    pub(super) fn made_folders(&self, key: &FileKey) -> Vec<String> {
+        let Some(path) = path_of(key) else { return Vec::new() };
+        let folders = path.ancestors().skip(1);
+        folders.take_while(|folder| self.made.contains(*folder)).filter_map(uri_of).collect()
+    }
+
+    /// Before a file is created: the folders that will be created for it.
+    pub(super) fn remember_folders(&mut self, path: &Path) {
+        let missing = path.ancestors().skip(1).take_while(|folder| !folder.exists());
+        self.made.extend(missing.map(Path::to_owned));
+    }
+
+    /// URI for saving a file; `None` if its path leads to another file by now.
+    pub(super) fn uri_to_save(&self, key: &FileKey, services: &Services) -> Option<String> {
+        let uri = &self.entries.get(key)?.uri;
+        let file = services.workspace.as_ref()?.resolve(uri).ok()?;
+        (file.key() == *key).then(|| uri.clone())
+    }
+
     pub(super) fn next_read(&self) -> u64 {
         self.reads.fetch_add(1, Ordering::Relaxed)
     }

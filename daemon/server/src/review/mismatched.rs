@@ -3,13 +3,11 @@
 
 use cairn_core::{
     change::{Change, Edit},
-    ids::FileKey,
     review::{Author, FileReview, Transition},
     text::Text,
 };
 
-use super::{Reviews, tracked_file::follow};
-use crate::ports::Proposed;
+use super::tracked_file::{TrackedFile, follow};
 
 /// The text between the user's changes and the agent's.
 struct Split {
@@ -18,46 +16,25 @@ struct Split {
     after_user: Text,
 }
 
-impl Reviews {
+impl TrackedFile {
     /// Checks, when the edit in flight times out, whether it is in the document with another text. That
-    /// part is then treated as the agent's, so that the user can reject it, and the model gets a notice.
-    /// Otherwise returns the answer unchanged.
-    pub(super) fn recover_mismatched(&mut self, key: &FileKey, answer: Proposed) -> Proposed {
-        if matches!(answer, Proposed::Applied { .. }) {
-            return answer;
-        }
-        let (Some(document), Some(entry)) =
-            (self.services.docs.get(key), self.files.entries.get_mut(key))
-        else {
-            return answer;
-        };
-        let Some(in_flight) = entry.in_flight.as_mut().filter(|edit| !edit.seen) else {
-            return answer;
-        };
-        let Transition { before: Some(base), after: Some(expected), cause } = &in_flight.transition
-        else {
-            return answer;
-        };
-        if in_flight.transition.base().is_none() {
-            return answer;
-        }
-        let Some(split) = split(base, expected, &document.text) else { return answer };
+    /// part is then treated as the agent's, so that the user can reject it. Returns its transition.
+    pub(super) fn recover_mismatched(&mut self, now: &Text) -> Option<Transition> {
+        let in_flight = self.in_flight.as_mut().filter(|edit| !edit.seen)?;
+        let base = in_flight.transition.base()?;
+        let split = split(base, in_flight.transition.after.as_ref()?, now)?;
+        let before = in_flight.review_before.take()?;
+        let mut review = before.unwrap_or_else(|| FileReview::new(base.clone()));
         let transition = Transition {
             before: Some(split.after_user.clone()),
-            after: Some(document.text.clone()),
-            cause: cause.clone(),
-        };
-        let mut review = match in_flight.review_before.take() {
-            Some(before) => before.unwrap_or_else(|| FileReview::new(base.clone())),
-            None => return answer,
+            after: Some(now.clone()),
+            cause: in_flight.transition.cause.clone(),
         };
         follow(&mut review, &split.by_user, &split.after_user, &Author::User);
-        entry.review = Some(review);
-        entry.dirty = true;
-        entry.land_now(&transition);
-        self.remember_left(key, Some(&document.text));
-        self.mark_known(key, transition, &[]);
-        Proposed::Astray
+        self.review = Some(review);
+        self.dirty = true;
+        self.land_now(&transition);
+        Some(transition)
     }
 }
 

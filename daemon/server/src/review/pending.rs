@@ -8,14 +8,12 @@ use std::{io, path::Path};
 
 use cairn_core::{
     ids::FileKey,
-    review::{Cause, Checkpoint, DecisionUndo, HunkId, Transition},
+    review::{Checkpoint, DecisionUndo},
 };
-use cairn_protocol::EditProblem;
-use tokio::sync::oneshot;
 
-use super::{Reviews, flight::PlannedEdit, restore::FoundFile, tracked_file::TrackedFile};
+use super::{Reviews, restore::FoundFile, tracked_file::TrackedFile};
 use crate::{
-    ports::Proposed,
+    event::Responder,
     store::{
         journal,
         reviews::{Found, ReviewStore},
@@ -39,57 +37,27 @@ impl FoundReviews {
         workspace: &Workspace,
         on_storage: impl Fn(journal::State) + Send + 'static,
     ) -> io::Result<Self> {
-        let (store, mut found) = ReviewStore::open(folder, on_storage)?;
-        let read = |key: &FileKey| {
-            let path = workspace.resolve(key).ok();
-            path.and_then(|path| workspace.read_text(&path).ok()).map(|decoded| decoded.text)
-        };
-        let files = std::mem::take(&mut found.files);
+        let (store, found) = ReviewStore::open(folder, on_storage)?;
+        let Found { files, decisions, checkpoints, .. } = found;
+        let read = |key: &FileKey| workspace.text_of(key);
         let files = files.into_iter().map(|record| FoundFile::find(record, read)).collect();
-        let Found { decisions, checkpoints, .. } = found;
         Ok(Self { store, files, decisions, checkpoints })
     }
 }
 
 impl Reviews {
-    /// Queues the present state of the file for the store.
-    pub(super) fn store_file(&self, key: &FileKey) {
-        let Some(store) = &self.store else { return };
-        match self.files.entries.get(key).filter(|entry| entry.is_pending()) {
-            Some(entry) => store.file(entry.record(key)),
-            None => store.settled(key.to_owned()),
+    /// Answers when what was decided is on record, so that it outlives the daemon. A record that
+    /// cannot be written holds no answer up; the status says that.
+    pub(super) fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Responder<T>) {
+        // A file is recorded when it is published, which may come after this answer.
+        for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
+            self.files.store_file(key);
         }
-    }
-
-    /// Resolves when the present state of the file is on the disk. `None`: no store exists.
-    pub(super) fn persist_now(
-        &self,
-        key: &FileKey,
-    ) -> Option<oneshot::Receiver<Result<(), String>>> {
-        self.store_file(key);
-        self.persisted()
-    }
-
-    /// Resolves when all queued states are on the disk. `None`: no store exists.
-    pub(super) fn persisted(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
-        self.store.as_ref().map(ReviewStore::sync)
-    }
-
-    pub(super) fn keep_decision(&self, formers: &[DecisionUndo]) {
-        // With what it decided: a decision that can be undone was made.
-        for former in formers {
-            self.store_file(&former.key);
-        }
-        let Some(store) = &self.store else { return };
-        store.decided(formers.to_vec());
-        drop(store.sync());
-    }
-
-    pub(super) fn keep_undo(&self) {
-        if let Some(store) = &self.store {
-            store.undone();
-            drop(store.sync());
-        }
+        let Some(saved) = self.files.persisted() else { return reply.send(Ok(answer)) };
+        self.services.spawn(async move {
+            let _ = saved.await;
+            reply.send(Ok(answer));
+        });
     }
 
     /// Restores the state that an earlier process recorded.
@@ -126,27 +94,8 @@ impl Reviews {
             decisions.push(vec![undo]);
         }
         self.decisions.remember_older(decisions);
-        self.checkpoints.known.splice(0..0, checkpoints);
-        self.store = Some(store);
-        let keys: Vec<FileKey> = self.files.entries.keys().cloned().collect();
-        for key in keys {
-            self.store_file(&key);
-        }
-    }
-
-    /// Makes an outdated proposal again, on the user's request.
-    pub(super) fn plan_outdated(
-        &mut self,
-        key: &FileKey,
-        id: HunkId,
-    ) -> Result<PlannedEdit, Proposed> {
-        let entry = self.files.entries.get(key).ok_or(Proposed::Stale)?;
-        let outdated = entry.outdated.iter().find(|it| it.id == id).ok_or(Proposed::Stale)?;
-        let current = entry.review.as_ref().ok_or(Proposed::Stale)?.current().clone();
-        let range = outdated.place(&current).filter(|_| !entry.absent);
-        let mut after = current.clone();
-        after.replace(range.ok_or(Proposed::Refused(EditProblem::LinesGone))?, &outdated.new_text);
-        let cause = Cause::Call { origin: (*outdated.origin).clone(), accepted: true };
-        Ok(Transition { before: Some(current), after: Some(after), cause }.into())
+        self.checkpoints.remember_older(checkpoints);
+        self.files.store = Some(store);
+        self.files.entries.keys().for_each(|key| self.files.store_file(key));
     }
 }

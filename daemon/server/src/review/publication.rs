@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use cairn_core::{
     ids::{FileKey, SessionId, TurnId},
-    review::FileOperationKind,
-    text::Text,
+    review::{FileOperationKind, Origin},
 };
 use cairn_protocol::{FileKind, Notice, ReviewNotification};
 
-use super::Reviews;
-use crate::workspace::path_of;
+use super::{Reviews, decisions::patch_for_model, tracked_file::TrackedFile};
+use crate::{services::Services, workspace::path_of};
 
 /// Most bytes of the patch of one file; the rest is in the file itself.
 const MOST_PATCH_BYTES: usize = 8_000;
@@ -40,13 +39,8 @@ fn without_edits(uri: String, path: String, rev: u32) -> ReviewNotification {
 impl Reviews {
     /// Tells the client of each file whose review changed since the last time.
     pub(crate) fn publish(&mut self) {
-        let mut keys: Vec<FileKey> = self
-            .files
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.dirty)
-            .map(|(key, _)| key.clone())
-            .collect();
+        let dirty = self.files.entries.iter().filter(|(_, entry)| entry.dirty);
+        let mut keys: Vec<FileKey> = dirty.map(|(key, _)| key.clone()).collect();
         keys.sort();
         for (uri, path) in std::mem::take(&mut self.files.left) {
             let gone = without_edits(uri, path, self.services.next_rev());
@@ -62,22 +56,22 @@ impl Reviews {
             entry.answer_decided();
             let was_empty = entry.published.is_empty();
             entry.publish(rev);
-            let from = entry.moved_from();
             let kept =
                 entry.absent && entry.review.as_ref().is_some_and(|review| !review.is_settled());
             let at_rest = entry.queue.is_empty()
                 && entry.in_flight.is_none()
                 && entry.late.is_empty()
                 && entry.undecided.is_empty();
-            let from = from.map(|path| self.services.display(&path));
-            let Some(entry) = self.files.entries.get(&key) else { continue };
-            let notification = entry.notification(version, from);
+            let notification = entry.notification(version, &self.services);
             let is_empty = notification.hunks.is_empty();
             if !is_empty {
-                self.agent_changed(&key);
-            } else if !was_empty {
-                let reviewed = entry.review.as_ref().map(|review| review.current().clone());
-                self.user_decided(&key, reviewed);
+                self.services.agent_changed(&key);
+            } else if let Some(path) = path_of(&key).filter(|_| !was_empty) {
+                // The user decided all of its edits.
+                let open = self.services.docs.get(&key).map(|document| document.text.clone());
+                let reviewed = || entry.review.as_ref().map(|review| review.current().clone());
+                let text = open.or_else(reviewed).map(|text| text.to_string());
+                self.services.sources.user_decided(&path, text.as_deref());
             }
             if !(was_empty && is_empty) {
                 self.services.notify(Notice::Review(notification));
@@ -85,12 +79,12 @@ impl Reviews {
             if is_empty && (version.is_none() || entry.absent) && at_rest && !kept {
                 self.files.entries.remove(&key);
             }
-            self.store_file(&key);
+            self.files.store_file(&key);
             for late in landed {
                 self.on_late_edit_confirmed(&key, late);
             }
             if by_others {
-                self.remember_touched(&key);
+                self.checkpoints.record_touched(&key, &self.files);
             }
         }
     }
@@ -108,37 +102,12 @@ impl Reviews {
 
     /// Every review that the client knows, as it was told last.
     pub(crate) fn reviews(&self) -> Vec<ReviewNotification> {
-        let mut reviews: Vec<_> = self
-            .files
-            .entries
-            .iter()
-            .filter(|(_, entry)| !entry.published.is_empty())
-            .map(|(key, entry)| {
-                let from = entry.moved_from().map(|path| self.services.display(&path));
-                entry.notification(
-                    self.services.docs.get(key).map(|document| document.version),
-                    from,
-                )
-            })
-            .collect();
+        let version = |key| self.services.docs.get(key).map(|document| document.version);
+        let shown = self.files.entries.iter().filter(|(_, entry)| !entry.published.is_empty());
+        let mut reviews: Vec<_> =
+            shown.map(|(key, entry)| entry.notification(version(key), &self.services)).collect();
         reviews.sort_by(|a, b| a.path.cmp(&b.path));
         reviews
-    }
-
-    /// The agent changed this file, or something of its is pending there: its text is data.
-    pub(super) fn agent_changed(&self, key: &FileKey) {
-        if let Some(path) = path_of(key) {
-            self.services.sources.agent_changed(&path);
-        }
-    }
-
-    /// Records that the user decided all proposed edits of a file.
-    fn user_decided(&self, key: &FileKey, reviewed: Option<Text>) {
-        if let Some(path) = path_of(key) {
-            let open = self.services.docs.get(key).map(|document| document.text.clone());
-            let text = open.or(reviewed).map(|text| text.to_string());
-            self.services.sources.user_decided(&path, text.as_deref());
-        }
     }
 
     /// Counts the proposed edits of each session, as last published.
@@ -157,40 +126,34 @@ impl Reviews {
 
     /// Words about what of this session waits for a decision, one for each file.
     pub(crate) fn pending_edits(&self, session_id: &SessionId) -> Vec<String> {
-        let mut keys: Vec<&FileKey> = self.files.entries.keys().collect();
-        keys.sort();
-        keys.into_iter().filter_map(|key| self.proposal(key, session_id)).collect()
+        let mut entries: Vec<_> = self.files.entries.iter().collect();
+        entries.sort_by_key(|(key, _)| *key);
+        let entries = entries.into_iter();
+        entries.filter_map(|(_, entry)| entry.proposal(session_id, &self.services)).collect()
     }
+}
 
-    fn proposal(&self, key: &FileKey, session_id: &SessionId) -> Option<String> {
-        let entry = self.files.entries.get(key)?;
+impl TrackedFile {
+    fn proposal(&self, session_id: &SessionId, services: &Services) -> Option<String> {
+        let of_session = |origin: &Origin| origin.sessions().any(|id| id == session_id);
+        let operation = self.operation.as_ref();
         let mut out = String::new();
-        if let Some(operation) = entry
-            .operation
-            .as_ref()
-            .filter(|operation| operation.origin.sessions().any(|id| id == session_id))
-        {
+        if let Some(operation) = operation.filter(|operation| of_session(&operation.origin)) {
             out += &match &operation.kind {
-                FileOperationKind::Deleted => format!("You deleted {}.\n", entry.path),
+                FileOperationKind::Deleted => format!("You deleted {}.\n", self.path),
                 FileOperationKind::MovedFrom(from) => {
-                    let from =
-                        path_of(from).map(|path| self.services.display(&path)).unwrap_or_default();
-                    format!("You moved {from} to {}.\n", entry.path)
+                    format!("You moved {} to {}.\n", services.display_key(from), self.path)
                 }
             };
         }
-        let ids: Vec<_> = entry
-            .lines()
-            .iter()
-            .filter(|hunk| hunk.origin.sessions().any(|id| id == session_id))
-            .map(|hunk| hunk.id)
-            .collect();
-        if let Some(review) = entry.review.as_ref().filter(|_| !ids.is_empty()) {
-            let patch = self.patch_for_model(review, &ids, &entry.path);
+        let hunks = self.lines().iter().filter(|hunk| of_session(&hunk.origin));
+        let ids: Vec<_> = hunks.map(|hunk| hunk.id).collect();
+        if let Some(review) = self.review.as_ref().filter(|_| !ids.is_empty()) {
+            let patch = patch_for_model(services, review, &ids, &self.path);
             let end = patch.floor_char_boundary(MOST_PATCH_BYTES);
             out += &patch[..end];
             if end < patch.len() {
-                out += &format!("\n[the patch goes on; read {}]\n", entry.path);
+                out += &format!("\n[the patch goes on; read {}]\n", self.path);
             }
         }
         (!out.is_empty()).then_some(out)

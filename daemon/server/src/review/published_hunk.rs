@@ -10,18 +10,19 @@ pub(super) const MAX_HUNK_TEXT: usize = 16 * 1024;
 /// Hunk with what tells a later one apart.
 #[derive(Debug)]
 pub(super) struct PublishedHunk {
-    /// Its texts may be cut: those of a long line would be kept for as long as the edit is.
+    /// Without its texts.
     pub(super) hunk: Hunk,
-    /// SHA-256 of each whole text.
-    hashes: [[u8; 32]; 2],
+    pub(super) old: ShownText,
+    pub(super) new: ShownText,
     /// `rev` of its last change.
     pub(super) rev: u32,
 }
 
-/// Text of a hunk: as much of it as is shown, and a hash of all of it.
+/// Text of a hunk: as much of it as is shown, and a hash of all of it. A long line would be kept for
+/// as long as the edit is.
 #[derive(Debug)]
 pub(super) struct ShownText {
-    start: String,
+    pub(super) start: String,
     /// A hash with collisions would let a change pass that nobody was shown.
     hash: [u8; 32],
 }
@@ -40,15 +41,10 @@ impl ShownText {
 }
 
 impl PublishedHunk {
-    /// From a hunk without its texts.
-    pub(super) fn new(hunk: Hunk, old: ShownText, new: ShownText) -> Self {
-        let hunk = Hunk { old_text: old.start, new_text: new.start, ..hunk };
-        Self { hunk, hashes: [old.hash, new.hash], rev: 0 }
-    }
-
     /// True if it is the same to the user who decides about it, although it may have moved.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let (a, b) = (&self.hunk, &other.hunk);
-        a.id == b.id && self.hashes == other.hashes && a.outdated == b.outdated
+        let is_same_text = self.old.hash == other.old.hash && self.new.hash == other.new.hash;
+        a.id == b.id && is_same_text && a.outdated == b.outdated
     }
 }

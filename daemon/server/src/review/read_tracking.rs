@@ -5,7 +5,11 @@
 
 use std::{collections::HashMap, path::Path};
 
-use cairn_core::{ids::FileKey, ids::SessionId, review::Origin, text::Text};
+use cairn_core::{
+    ids::{FileKey, SessionId},
+    review::{Cause, FileReview, Origin, Transition},
+    text::Text,
+};
 
 use crate::{docs::Docs, ports::ReadText, workspace::path_of};
 
@@ -63,13 +67,7 @@ impl ReadTracker {
 
     /// Records that these sessions know of the change from one text to the other. If the text that a
     /// session knew was already outdated, it stays outdated.
-    pub(super) fn went(
-        &mut self,
-        key: &FileKey,
-        sessions: &[SessionId],
-        before: &Text,
-        after: &Text,
-    ) {
+    fn went(&mut self, key: &FileKey, sessions: &[SessionId], before: &Text, after: &Text) {
         for (session, known) in self.of(key) {
             if sessions.contains(session) && known.text == *before {
                 known.text = after.clone();
@@ -78,7 +76,7 @@ impl ReadTracker {
     }
 
     /// Records that these sessions know of the deletion of the file.
-    pub(super) fn gone(&mut self, key: &FileKey, sessions: &[SessionId]) {
+    fn gone(&mut self, key: &FileKey, sessions: &[SessionId]) {
         for session in sessions {
             if let Some(files) = self.sessions.get_mut(session) {
                 files.remove(key);
@@ -134,8 +132,41 @@ impl ReadTracker {
         self.sessions.retain(|id, _| is_known(id));
     }
 
+    /// Records the new text of a file for the sessions whose model knows it already, so that they get
+    /// no notice. `told`: the sessions that learn of a rejection.
+    pub(super) fn mark_known(
+        &mut self,
+        key: &FileKey,
+        transition: Transition,
+        told: &[SessionId],
+        is_open: bool,
+    ) {
+        let Transition { before, after, cause } = transition;
+        let sessions = match cause {
+            Cause::Call { origin, .. } => match after {
+                Some(after) => return self.edited(&origin, key, before.as_ref(), &after, is_open),
+                None => origin.sessions().cloned().collect(),
+            },
+            Cause::Reject { .. } => told.to_vec(),
+            Cause::Restore { former, .. } => {
+                let hunks = former.review.as_ref().map(FileReview::hunks).unwrap_or_default();
+                let of_file = former.operation.iter().flat_map(|it| it.origin.sessions());
+                let of_hunks = hunks.iter().flat_map(|hunk| hunk.origin.sessions());
+                of_hunks.chain(of_file).cloned().collect()
+            }
+            // A move is recorded at its new path.
+            Cause::Move { .. } => return,
+        };
+        match (before, after) {
+            (Some(before), Some(after)) => self.went(key, &sessions, &before, &after),
+            (Some(_), None) => self.gone(key, &sessions),
+            // No model knows a file that did not exist.
+            (None, _) => {}
+        }
+    }
+
     /// Records an edit of the agent, which its model knows already.
-    pub(super) fn edited(
+    fn edited(
         &mut self,
         origin: &Origin,
         key: &FileKey,

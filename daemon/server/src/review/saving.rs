@@ -4,42 +4,29 @@
 //! path.
 
 use cairn_core::{ids::FileKey, sanitize::foreign_words};
-use cairn_protocol::SaveParams;
+use cairn_protocol::{SaveFailure, SaveParams};
 use tokio::sync::oneshot;
 
-use super::Reviews;
+use super::{Reviews, tracked_file::TrackedFile};
 
 impl Reviews {
     /// Saves these documents; answers with the reviewed files that stay unsaved.
-    pub(super) fn flush(&mut self, reply: oneshot::Sender<Vec<String>>) {
-        let mut unsaved: Vec<String> = self
-            .files
-            .entries
-            .iter()
-            .filter(|(key, entry)| {
-                entry.review.is_some() && !entry.saveable && self.services.docs.get(key).is_some()
-            })
-            .map(|(_, entry)| entry.path.clone())
-            .collect();
-        let saving = self.services.editor.save(SaveParams { uris: self.saveable() });
-        let paths: Vec<(String, String)> = self
-            .files
-            .entries
-            .values()
-            .map(|entry| (entry.uri.clone(), entry.path.clone()))
-            .collect();
+    pub(super) fn flush(&self, reply: oneshot::Sender<Vec<String>>) {
+        let kept = self.open_files().filter(|(_, entry)| !entry.saveable);
+        let mut unsaved: Vec<String> = kept.map(|(_, entry)| entry.path.clone()).collect();
+        let names = self.files.entries.values().map(|entry| (&entry.uri, &entry.path));
+        let names: Vec<(String, String)> = names.map(|(a, b)| (a.clone(), b.clone())).collect();
+        let saving = self.save(self.saveable());
         self.services.spawn(async move {
-            for failure in saving.await.failed {
-                tracing::warn!("not saved: {}: {}", failure.uri, foreign_words(&failure.reason));
-                unsaved.extend(
-                    paths.iter().find(|(uri, _)| *uri == failure.uri).map(|(_, path)| path.clone()),
-                );
+            for failed in saving.await {
+                let name = names.iter().find(|(uri, _)| *uri == failed);
+                unsaved.extend(name.map(|(_, path)| path.clone()));
             }
             drop(reply.send(unsaved));
         });
     }
 
-    pub(crate) fn save_at_turn_end(&mut self) {
+    pub(crate) fn save_at_turn_end(&self) {
         let uris = self.saveable();
         if self.save_at_turn_end && !uris.is_empty() {
             self.save_later(uris);
@@ -47,30 +34,31 @@ impl Reviews {
     }
 
     pub(super) fn save_later(&self, uris: impl IntoIterator<Item = String>) {
-        let saving = self.services.editor.save(SaveParams { uris: uris.into_iter().collect() });
-        self.services.spawn(async move {
-            for failure in saving.await.failed {
+        let saving = self.save(uris.into_iter().collect());
+        self.services.spawn(async move { drop(saving.await) });
+    }
+
+    /// Saves documents. Resolves to those that could not be saved.
+    fn save(&self, uris: Vec<String>) -> impl Future<Output = Vec<String>> + use<> {
+        let saving = self.services.editor.save(SaveParams { uris });
+        async move {
+            let failed = saving.await.failed.into_iter();
+            let log = |failure: &SaveFailure| {
                 tracing::warn!("not saved: {}: {}", failure.uri, foreign_words(&failure.reason));
-            }
-        });
+            };
+            failed.inspect(log).map(|failure| failure.uri).collect()
+        }
     }
 
     /// Open documents that were clean before the agent touched them.
     fn saveable(&self) -> Vec<String> {
-        self.files
-            .entries
-            .iter()
-            .filter(|(key, entry)| {
-                entry.review.is_some() && entry.saveable && self.services.docs.get(key).is_some()
-            })
-            .filter_map(|(key, _)| self.may_be_saved(key))
-            .collect()
+        let files = self.open_files().filter(|(_, entry)| entry.saveable);
+        files.filter_map(|(key, _)| self.files.uri_to_save(key, &self.services)).collect()
     }
 
-    /// URI for saving a file; `None` if its path leads to another file by now.
-    pub(super) fn may_be_saved(&self, key: &FileKey) -> Option<String> {
-        let uri = &self.files.entries.get(key)?.uri;
-        let file = self.services.workspace.as_ref()?.resolve(uri).ok()?;
-        (file.key() == *key).then(|| uri.clone())
+    /// Files under review that are open.
+    fn open_files(&self) -> impl Iterator<Item = (&FileKey, &TrackedFile)> {
+        let files = self.files.entries.iter().filter(|(_, entry)| entry.review.is_some());
+        files.filter(|(key, _)| self.services.docs.get(key).is_some())
     }
 }

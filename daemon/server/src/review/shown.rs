@@ -1,8 +1,6 @@
 //! Reviews as the client is shown them. The texts are bounded: a line may have megabytes, and a message
 //! may not.
 
-use std::path::PathBuf;
-
 use cairn_core::{
     change::changed_words,
     review::{self, FileOperation, FileOperationKind, FileReview, Origin, Outdated},
@@ -17,7 +15,7 @@ use super::{
     published_hunk::{MAX_HUNK_TEXT, PublishedHunk, ShownText},
     tracked_file::TrackedFile,
 };
-use crate::workspace::path_of;
+use crate::{services::Services, workspace::path_of};
 
 /// Most bytes of all texts of one notification.
 const MAX_TEXTS: usize = 256 * 1024;
@@ -40,19 +38,15 @@ impl TrackedFile {
         self.rev = rev;
     }
 
-    /// Former path of a file that the agent moved.
-    pub(super) fn moved_from(&self) -> Option<PathBuf> {
-        match &self.operation.as_ref()?.kind {
-            FileOperationKind::MovedFrom(key) => path_of(key),
-            FileOperationKind::Deleted => None,
-        }
-    }
-
     pub(super) fn notification(
         &self,
         version: Option<i32>,
-        from: Option<String>,
+        services: &Services,
     ) -> ReviewNotification {
+        let from = self.operation.as_ref().and_then(|operation| match &operation.kind {
+            FileOperationKind::MovedFrom(key) => path_of(key).map(|path| services.display(&path)),
+            FileOperationKind::Deleted => None,
+        });
         let existed = self.review.as_ref().is_none_or(FileReview::existed);
         ReviewNotification {
             uri: self.uri.clone(),
@@ -67,7 +61,7 @@ impl TrackedFile {
             },
             from,
             waiting: self.published_waiting,
-            hunks: bounded(self.published.iter().map(|shown| &shown.hunk)),
+            hunks: bounded(&self.published),
         }
     }
 
@@ -92,41 +86,20 @@ impl TrackedFile {
                 let (old, new) = (compared <= MAX_COMPARED).then(texts)?;
                 inline(&old, &new, hunk.new.start)
             };
-            let hunks: Vec<PublishedHunk> = self
-                .lines()
-                .iter()
-                .map(|hunk| {
-                    let line = |line: usize| Position {
-                        line: u32::try_from(line).unwrap_or(u32::MAX),
-                        character: 0,
-                    };
-                    let shown = Hunk {
-                        inline: inline(hunk),
-                        id: hunk.id.0.to_string(),
-                        session_id: hunk.origin.session.clone().into(),
-                        turn_id: hunk.origin.turn.clone().into(),
-                        plan_item: hunk.origin.plan_item.clone(),
-                        plan_item_text: hunk.origin.plan_item_text.clone(),
-                        call_id: Some(hunk.origin.call.clone().into()),
-                        range: Range { start: line(hunk.new.start), end: line(hunk.new.end) },
-                        old_text: String::new(),
-                        new_text: String::new(),
-                        removed_lines: hunk.old.len() as u32,
-                        added_lines: hunk.new.len() as u32,
-                        mixed: hunk.mixed,
-                        typed_in: review
-                            .line_typed_in(hunk)
-                            .map(|line| excerpt(line.trim(), MAX_TYPED_IN)),
-                        outdated: false,
-                        can_apply: None,
-                        whole_file: None,
-                        subagent: subagent_of(&hunk.origin),
-                    };
-                    let (old, new) = (text_of(before, &hunk.old), text_of(after, &hunk.new));
-                    PublishedHunk::new(shown, old, new)
-                })
-                .collect();
-            hunks
+            let published = |hunk: &review::Hunk| {
+                let typed_in = review.line_typed_in(hunk);
+                let shown = Hunk {
+                    inline: inline(hunk),
+                    removed_lines: hunk.old.len() as u32,
+                    added_lines: hunk.new.len() as u32,
+                    mixed: hunk.mixed,
+                    typed_in: typed_in.map(|line| excerpt(line.trim(), MAX_TYPED_IN)),
+                    ..hunk_of(hunk.id.0.to_string(), &hunk.origin, hunk.new.clone())
+                };
+                let (old, new) = (text_of(before, &hunk.old), text_of(after, &hunk.new));
+                PublishedHunk { hunk: shown, old, new, rev: 0 }
+            };
+            self.lines().iter().map(published).collect::<Vec<_>>()
         });
         let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
         let outdated = self.all_outdated().into_iter().map(|it| {
@@ -137,9 +110,37 @@ impl TrackedFile {
     }
 }
 
+/// Hunk of this origin at these lines, as the client sees it.
+fn hunk_of(id: String, origin: &Origin, lines: std::ops::Range<usize>) -> Hunk {
+    let at = |line| Position { line: u32::try_from(line).unwrap_or(u32::MAX), character: 0 };
+    Hunk {
+        id,
+        session_id: origin.session.clone().into(),
+        turn_id: origin.turn.clone().into(),
+        plan_item: origin.plan_item.clone(),
+        plan_item_text: origin.plan_item_text.clone(),
+        call_id: Some(origin.call.clone().into()),
+        range: Range { start: at(lines.start), end: at(lines.end) },
+        old_text: String::new(),
+        new_text: String::new(),
+        removed_lines: 0,
+        added_lines: 0,
+        inline: None,
+        mixed: false,
+        typed_in: None,
+        outdated: false,
+        can_apply: None,
+        whole_file: None,
+        subagent: origin.subagent.as_ref().map(|subagent| SubagentOrigin {
+            session_id: subagent.session.clone().into(),
+            call_id: Some(subagent.call.clone().into()),
+            plan_item: subagent.plan_item.clone(),
+        }),
+    }
+}
+
 /// Operation on a whole file as the client sees it: a hunk at the start of the file.
 fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> PublishedHunk {
-    let start = Position { line: 0, character: 0 };
     let (whole_file, old) = match operation.kind {
         FileOperationKind::Deleted => {
             (WholeFile::Deleted, review.map(FileReview::without_proposals))
@@ -147,27 +148,13 @@ fn hunk_of_operation(operation: &FileOperation, review: Option<&FileReview>) -> 
         FileOperationKind::MovedFrom(_) => (WholeFile::Moved, None),
     };
     let old = old.map(|(_, text)| text).unwrap_or_default();
+    let lines = old.filled_lines();
     let hunk = Hunk {
-        id: operation.id(),
-        session_id: operation.origin.session.clone().into(),
-        turn_id: operation.origin.turn.clone().into(),
-        plan_item: operation.origin.plan_item.clone(),
-        plan_item_text: operation.origin.plan_item_text.clone(),
-        call_id: Some(operation.origin.call.clone().into()),
-        range: Range { start, end: start },
-        removed_lines: old.filled_lines() as u32,
-        old_text: String::new(),
-        new_text: String::new(),
-        added_lines: 0,
-        inline: None,
-        mixed: false,
-        typed_in: None,
-        outdated: false,
-        can_apply: None,
+        removed_lines: lines as u32,
         whole_file: Some(whole_file),
-        subagent: subagent_of(&operation.origin),
+        ..hunk_of(operation.id(), &operation.origin, 0..0)
     };
-    PublishedHunk::new(hunk, text_of(&old, &(0..old.filled_lines())), ShownText::new([]))
+    PublishedHunk { hunk, old: text_of(&old, &(0..lines)), new: ShownText::new([]), rev: 0 }
 }
 
 /// Changed words of a replacement that begins at a line of the text.
@@ -182,44 +169,19 @@ fn inline(old: &str, new: &str, first: usize) -> Option<Vec<InlineChange>> {
     Some(changes.collect())
 }
 
-/// The subagent that did it, for the client.
-fn subagent_of(origin: &Origin) -> Option<SubagentOrigin> {
-    let subagent = origin.subagent.as_ref()?;
-    Some(SubagentOrigin {
-        session_id: subagent.session.clone().into(),
-        call_id: Some(subagent.call.clone().into()),
-        plan_item: subagent.plan_item.clone(),
-    })
-}
-
 /// Outdated hunk for the client, at the line where its text would be.
 fn shown_outdated(outdated: &Outdated, has_place: bool) -> PublishedHunk {
-    let line = u32::try_from(outdated.line).unwrap_or(u32::MAX);
-    let at = Position { line, character: 0 };
     let count = |text: &str| text.lines().count() as u32;
     let hunk = Hunk {
-        id: outdated.id.0.to_string(),
-        session_id: outdated.origin.session.clone().into(),
-        turn_id: outdated.origin.turn.clone().into(),
-        plan_item: outdated.origin.plan_item.clone(),
-        plan_item_text: outdated.origin.plan_item_text.clone(),
-        call_id: Some(outdated.origin.call.clone().into()),
-        range: Range { start: at, end: at },
         removed_lines: count(&outdated.old_text),
         added_lines: count(&outdated.new_text),
-        old_text: String::new(),
-        new_text: String::new(),
-        inline: None,
-        mixed: false,
-        typed_in: None,
         outdated: true,
         can_apply: Some(has_place),
-        whole_file: None,
-        subagent: subagent_of(&outdated.origin),
+        ..hunk_of(outdated.id.0.to_string(), &outdated.origin, outdated.line..outdated.line)
     };
     let [old, new] = [&outdated.old_text, &outdated.new_text]
         .map(|text| ShownText::new([without_last_break(text)]));
-    PublishedHunk::new(hunk, old, new)
+    PublishedHunk { hunk, old, new, rev: 0 }
 }
 
 /// Whole lines of a text without their last ending.
@@ -244,33 +206,17 @@ fn without_last_break(text: &str) -> &str {
 
 /// Hunks as they are sent. Their texts are only shown, so they may be cut. Decisions go by id and
 /// revision, which follow the whole text.
-fn bounded<'a>(hunks: impl Iterator<Item = &'a Hunk>) -> Vec<Hunk> {
+fn bounded(hunks: &[PublishedHunk]) -> Vec<Hunk> {
     let mut left = MAX_TEXTS;
-    let mut cut = |text: &str| {
-        let cut = excerpt(text, left.min(MAX_HUNK_TEXT));
+    let mut cut = |text: &ShownText| {
+        let cut = excerpt(&text.start, left.min(MAX_HUNK_TEXT));
         left -= left.min(cut.len());
         cut
     };
-    hunks
-        .map(|hunk| Hunk {
-            old_text: cut(&hunk.old_text),
-            new_text: cut(&hunk.new_text),
-            id: hunk.id.clone(),
-            session_id: hunk.session_id.clone(),
-            turn_id: hunk.turn_id.clone(),
-            plan_item: hunk.plan_item.clone(),
-            plan_item_text: hunk.plan_item_text.clone(),
-            call_id: hunk.call_id.clone(),
-            subagent: hunk.subagent.clone(),
-            range: hunk.range,
-            removed_lines: hunk.removed_lines,
-            added_lines: hunk.added_lines,
-            inline: hunk.inline.clone(),
-            mixed: hunk.mixed,
-            typed_in: hunk.typed_in.clone(),
-            outdated: hunk.outdated,
-            can_apply: hunk.can_apply,
-            whole_file: hunk.whole_file,
-        })
-        .collect()
+    let sent = |PublishedHunk { hunk, old, new, .. }: &PublishedHunk| Hunk {
+        old_text: cut(old),
+        new_text: cut(new),
+        ..hunk.clone()
+    };
+    hunks.iter().map(sent).collect()
 }
