@@ -133,7 +133,7 @@ impl Hub {
             ClientEvent::DidSave { uri } => self.components.reviews.did_save(&uri),
             ClientEvent::DidClose { uri } => self.components.reviews.did_close(&uri),
             ClientEvent::Settings(section) => self.configure(&section),
-            ClientEvent::WatchedFiles(uris) => self.components.reviews.watched(&uris),
+            ClientEvent::WatchedFiles(uris) => self.components.reviews.on_watched_files(&uris),
             ClientEvent::DeletedFiles(uris) => self.components.reviews.on_user_delete(&uris),
             ClientEvent::RenamedFiles(renames) => self.components.reviews.on_user_rename(&renames),
             ClientEvent::Credentials(credentials) => {

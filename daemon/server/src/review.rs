@@ -35,6 +35,7 @@ mod event;
 mod file_operations;
 mod files;
 mod flight;
+mod follow;
 mod late;
 mod mismatched;
 mod pending;
@@ -106,9 +107,9 @@ impl Reviews {
             ReviewEvent::Propose { proposal, reply } => self.propose(proposal, reply),
             ReviewEvent::Flush { reply } => self.flush(reply),
             ReviewEvent::CommandRan => self.refresh_closed_files(),
-            ReviewEvent::Applied { edit_id, result } => self.applied(edit_id, result),
-            ReviewEvent::Unseen { edit_id } => self.unseen(edit_id),
-            ReviewEvent::Overdue { edit_id } => self.overdue(edit_id),
+            ReviewEvent::Applied { edit_id, result } => self.on_applied(edit_id, result),
+            ReviewEvent::Unseen { edit_id } => self.on_unseen(edit_id),
+            ReviewEvent::Overdue { edit_id } => self.on_overdue(edit_id),
             ReviewEvent::DiskText { key, purpose, read, found } => {
                 self.on_disk_read(&key, purpose, read, found);
             }

@@ -86,7 +86,7 @@ impl Checkpoints {
         self.known.iter().position(|checkpoint| checkpoint.turn == *turn)
     }
 
-    /// Every file as it was before this turn: the oldest memory of it since counts.
+    /// Returns each file as it was before this turn: its oldest snapshot since.
     pub(super) fn before(&self, turn: &TurnId) -> Option<BTreeMap<FileKey, FileSnapshot>> {
         let at = self.position(turn)?;
         let mut files: BTreeMap<FileKey, FileSnapshot> = BTreeMap::new();

@@ -25,7 +25,7 @@ enum Step {
     /// The rejection with this number has been sent to the editor.
     Rejecting(u64),
     Decided(Vec<DecisionUndo>),
-    TakeBack(Responder<UndoDecisionResult>),
+    Undo(Responder<UndoDecisionResult>),
 }
 
 impl DecisionLog {
@@ -62,7 +62,7 @@ impl DecisionLog {
 
     /// Adds a request for an undo. It waits for the rejections before it.
     pub(super) fn add_undo(&mut self, reply: Responder<UndoDecisionResult>) {
-        self.waiting.push_back(Step::TakeBack(reply));
+        self.waiting.push_back(Step::Undo(reply));
     }
 
     /// Returns the next request for an undo, and records the decisions before it. `None` if a
@@ -74,7 +74,7 @@ impl DecisionLog {
                     self.waiting.push_front(step);
                     return None;
                 }
-                Step::TakeBack(reply) => return Some(reply),
+                Step::Undo(reply) => return Some(reply),
                 Step::Decided(formers) => self.push(formers, files),
             }
         }
@@ -123,7 +123,7 @@ impl DecisionLog {
     pub(super) fn moved(&mut self, from: &FileKey, to: &FileKey) {
         let waiting = self.waiting.iter_mut().filter_map(|step| match step {
             Step::Decided(formers) => Some(formers),
-            Step::Rejecting(_) | Step::TakeBack(_) => None,
+            Step::Rejecting(_) | Step::Undo(_) => None,
         });
         for former in self.stack.iter_mut().chain(waiting).flatten() {
             let key = former.effects.moved_to.as_mut().unwrap_or(&mut former.key);

@@ -63,7 +63,7 @@ impl TrackedFile {
             self.review = None;
         }
         result.applied += u32::from(target.operation);
-        self.mark_changed();
+        self.dirty = true;
         Some(former)
     }
 
@@ -75,7 +75,7 @@ impl TrackedFile {
         if let Some(review) = self.review.as_mut().filter(|_| self.absent) {
             forgotten += review.accept_many(ids);
         }
-        self.mark_changed();
+        self.dirty = true;
         forgotten as u32
     }
 

@@ -224,7 +224,11 @@ impl Reviews {
         }
     }
 
-    pub(super) fn applied(&mut self, edit_id: u64, result: Result<ApplyEditResult, EditProblem>) {
+    pub(super) fn on_applied(
+        &mut self,
+        edit_id: u64,
+        result: Result<ApplyEditResult, EditProblem>,
+    ) {
         let Some(key) = self.files.key_in_flight(edit_id) else { return };
         let open = self.services.docs.get(&key).is_some();
         let Some(entry) = self.files.entries.get_mut(&key) else { return };
@@ -264,7 +268,7 @@ impl Reviews {
 
     /// Gives the file of an edit on disk another time, so that the editor loads it. An editor that has
     /// just started can miss the first change.
-    pub(super) fn unseen(&mut self, edit_id: u64) {
+    pub(super) fn on_unseen(&mut self, edit_id: u64) {
         let Some(key) = self.files.key_in_flight(edit_id) else { return };
         let Some(workspace) = self.services.workspace.clone() else { return };
         self.services.spawn(async move {
@@ -279,7 +283,7 @@ impl Reviews {
         });
     }
 
-    pub(super) fn overdue(&mut self, edit_id: u64) {
+    pub(super) fn on_overdue(&mut self, edit_id: u64) {
         let Some(key) = self.files.key_in_flight(edit_id) else { return };
         self.finish(&key, Proposed::Late(EditProblem::EditNotSeen), true);
     }
@@ -293,7 +297,7 @@ impl Reviews {
         let moved = in_flight.transition.target().is_some();
         // If a file moved with unsaved text, the disk has an older text.
         if !(if moved { open || text.is_some() } else { in_flight.transition.after == text }) {
-            return self.overdue(edit_id);
+            return self.on_overdue(edit_id);
         }
         in_flight.seen = true;
         entry.dirty = true;
@@ -302,7 +306,7 @@ impl Reviews {
             self.services.docs.remove(&owner);
         }
         if moved {
-            owner = self.confirm_move(&owner);
+            owner = self.confirm_move(&owner).unwrap_or(owner);
         } else {
             entry.land();
         }
@@ -346,7 +350,7 @@ impl Reviews {
         }
         if may_come {
             entry.wait_for(TimedOutEdit::of(&in_flight));
-            entry.mark_changed();
+            entry.dirty = true;
         } else if done {
             entry.forget_done(in_flight.transition.after.as_ref());
         }
@@ -360,7 +364,7 @@ impl Reviews {
             Some(origin) if done => {
                 let origin = origin.clone();
                 entry.undecided.push(AwaitingDecision { origin, answer, reply: in_flight.reply });
-                entry.mark_changed();
+                entry.dirty = true;
             }
             Some(_) | None => drop(in_flight.reply.send(answer)),
         }

@@ -56,10 +56,10 @@ impl Reviews {
             let below = |path: PathBuf| paths.iter().any(|at| path.starts_with(at));
             entry.deleted_by_user |= path_of(key).is_some_and(below);
         }
-        self.watched(uris);
+        self.on_watched_files(uris);
     }
 
-    pub(crate) fn watched(&mut self, uris: &[String]) {
+    pub(crate) fn on_watched_files(&mut self, uris: &[String]) {
         // An editor may report the two ends of a move one after the other, and each of them twice.
         let changed: Vec<PathBuf> = uris.iter().filter_map(|uri| path_of(uri)).collect();
         let known = &mut self.files.changed_last;

@@ -166,7 +166,7 @@ impl TrackedFile {
         if now == after {
             self.change_state(|present| *present = state);
             self.absent = after.is_none();
-            self.mark_changed();
+            self.dirty = true;
             return Err(UNCHANGED.into());
         }
         let cause = Cause::Restore { former: Box::new(state), is_undo: false };

@@ -73,34 +73,20 @@ impl TrackedFile {
 }
 
 impl Reviews {
-    /// The move in flight is seen; where its entry is now.
-    pub(super) fn confirm_move(&mut self, from: &FileKey) -> FileKey {
-        let Some(entry) = self.files.entries.get_mut(from) else { return from.to_owned() };
-        let Some(InFlight { transition, edit_id, .. }) = &entry.in_flight else {
-            return from.to_owned();
-        };
-        let number = *edit_id;
-        let Transition { before: Some(base), cause, .. } = transition.clone() else {
-            return from.to_owned();
-        };
-        let Cause::Move { to, operation, origin, accepted } = cause else {
-            return from.to_owned();
+    /// Moves the entry of a file whose move in flight was seen. Returns its new key, if it has one.
+    pub(super) fn confirm_move(&mut self, from: &FileKey) -> Option<FileKey> {
+        let entry = self.files.entries.get(from)?;
+        let InFlight { transition, edit_id: number, .. } = entry.in_flight.as_ref()?;
+        let (number, Transition { before, cause, .. }) = (*number, transition.clone());
+        let (base, Cause::Move { to, operation, origin, accepted }) = (before?, cause) else {
+            return None;
         };
         let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
             it.operation.as_ref().is_some_and(FileOperation::is_deletion) && it.review.is_some()
         });
-        let notified: Vec<SessionId> = match (&origin, &operation) {
-            (Some(origin), _) | (None, Some(FileOperation { origin, .. })) => {
-                origin.sessions().cloned().collect()
-            }
-            (None, None) => self
-                .files
-                .entries
-                .get(from)
-                .and_then(|entry| entry.operation.as_ref())
-                .map(|operation| operation.origin.sessions().cloned().collect())
-                .unwrap_or_default(),
-        };
+        let of_file = operation.as_ref().or(entry.operation.as_ref()).map(|it| &it.origin);
+        let moved_by = origin.as_ref().or(of_file).into_iter();
+        let notified: Vec<SessionId> = moved_by.flat_map(Origin::sessions).cloned().collect();
         if let (Some(origin), true) = (origin, deleted_there) {
             // The file deleted there is edited now, and the file here is deleted.
             if let Some(entry) = self.files.entries.get_mut(from) {
@@ -114,7 +100,7 @@ impl Reviews {
                 there.dirty = true;
             }
             self.reads.moved(from, &to, "", &notified);
-            return from.to_owned();
+            return None;
         }
         self.follow_move(from, &to, &notified);
         if let Some(entry) = self.files.entries.get_mut(&to) {
@@ -124,10 +110,10 @@ impl Reviews {
         // In this order: between the two it is better known twice than not at all.
         self.files.store_file(&to);
         self.files.store_file(from);
-        to
+        Some(to)
     }
 
-    /// The file is at another path now: all that is to be decided about it goes along.
+    /// Moves the review of a file, with its pending decisions, to its new path.
     pub(super) fn follow_move(&mut self, from: &FileKey, to: &FileKey, notified: &[SessionId]) {
         let Some(path) = path_of(to) else { return };
         self.reads.moved(from, to, &self.services.display_key(from), notified);

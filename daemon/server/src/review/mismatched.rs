@@ -7,7 +7,7 @@ use cairn_core::{
     text::Text,
 };
 
-use super::tracked_file::{TrackedFile, follow};
+use super::{follow::follow, tracked_file::TrackedFile};
 
 /// The text between the user's changes and the agent's.
 struct Split {

@@ -95,7 +95,7 @@ impl Reviews {
             let before = entry.undecided.len();
             entry.undecided.retain(|undecided| undecided.origin.doer().1 != turn_id);
             if entry.undecided.len() < before {
-                entry.mark_changed();
+                entry.dirty = true;
             }
         }
     }

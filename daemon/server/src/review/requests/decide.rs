@@ -194,7 +194,7 @@ pub(in crate::review) fn on_rejected(reviews: &mut Reviews, rejected: Rejected) 
         let key = moved.find_map(|former| former.effects.moved_to.clone()).unwrap_or(key);
         if let Some(entry) = reviews.files.entries.get_mut(&key) {
             entry.rejecting = entry.rejecting.saturating_sub(1);
-            entry.mark_changed();
+            entry.dirty = true;
         }
     }
     let formers = done.into_iter().map(|rejection| rejection.former).collect();
