@@ -430,10 +430,11 @@ describe("the transcript", () => {
     expect(texts(store)).toEqual(["assistant Hello there"]);
   });
 
-  it("shows the user's text and the summary once", () => {
+  it("shows the user's text once, with its time, and the summary once", () => {
     const store = new TestStore();
     store.turn(started(1));
-    store.message(message(2, { itemId: "m0", role: "user", text: "task of t1" }));
+    store.message(message(2, { itemId: "m0", role: "user", text: "task of t1", at: 5 }));
+    expect(store.transcript.entries).toMatchObject([{ id: "user:t1", at: 5 }]);
     store.message(message(3, { text: "All done." }));
     store.turn(ended(4, "t1", "s", "All done."));
     expect(texts(store)).toEqual(["user task of t1", "assistant All done.", "end "]);

@@ -162,8 +162,9 @@ export class Transcript {
     if (last !== undefined) {
       return this.#withMore(last, next);
     }
-    if (next.role === "user" && next.unread !== true && this.#isFirstOfTurn(next)) {
-      return this;
+    const opening = next.role === "user" && next.unread !== true ? this.#openingOf(next) : undefined;
+    if (opening !== undefined) {
+      return this.#put({ ...opening, at: next.at });
     }
     const { rev, role, incomplete, notice, attachments, at, endedAt, unread } = next;
     const [text, ended] = [next.text ?? next.delta, next.text !== undefined];
@@ -289,10 +290,10 @@ export class Transcript {
     return { session: above?.session ?? parent?.sessionId ?? sessionId, turn: above?.turn ?? parent?.turnId ?? turnId };
   }
 
-  /** The message that repeats the words the turn was started with. */
-  #isFirstOfTurn({ sessionId, turnId, text, delta }: MessageNotification): boolean {
+  /** The words that the turn was started with, if the message repeats them. */
+  #openingOf({ sessionId, turnId, text, delta }: MessageNotification): Message | undefined {
     const opening = this.#turn({ session: sessionId, turn: turnId }).find(({ id }) => id === `user:${turnId}`);
-    return opening?.kind === "message" && opening.text === (text ?? delta);
+    return opening?.kind === "message" && opening.text === (text ?? delta) ? opening : undefined;
   }
 
   /** The summary of a turn is usually the assistant's last message: not said twice. */
