@@ -1,42 +1,48 @@
+import type { VNode } from "preact";
+
 import type { ChipState, FromPage, ViewState } from "../src/conversation/messages";
-import { h, icon } from "./dom";
+import { h, icon, isBusy } from "./parts";
 import { t } from "./strings";
+
+/** What the row needs from its composer. */
+interface Owner {
+  /** Contains the row. */
+  readonly element: HTMLElement;
+  draw(): void;
+  /** Takes the focus. */
+  focus(): void;
+}
 
 /** Row of attachments above the text: the active file or selection, and what the user added. */
 export class Chips {
-  readonly element = h("div", "chips", { hidden: true, role: "group" });
   #withContext = true;
-  #state: ViewState | undefined;
-  /** Chip that the keyboard is on, to find it again when the row is redrawn. */
+  /** Place of the chip that had the keyboard last. */
   #at = -1;
 
   constructor(
     private readonly post: (message: FromPage) => void,
-    private readonly leave: () => void,
-  ) {
-    this.element.addEventListener("keydown", (event) => this.#key(event));
-  }
+    private readonly owner: Owner,
+  ) {}
 
   /** True if the active file or selection goes with the message. */
-  get sendsContext(): boolean {
-    return this.#withContext && this.#context(this.#state) !== undefined;
+  sendsContext(state: ViewState): boolean {
+    return this.#withContext && contextOf(state) !== undefined;
   }
 
-  /** True if there is something besides the text that the user added. */
-  get any(): boolean {
-    return (this.#state?.chips.length ?? 0) > 0;
+  view(state: ViewState): VNode | null {
+    const context = contextOf(state);
+    const chips = [...(context === undefined ? [] : [this.#context(context)]), ...state.chips.map((chip) => this.#added(chip))];
+    return chips.length === 0
+      ? null
+      : h("div", "chips", { role: "group", "aria-label": t("chips"), onKeyDown: (event: KeyboardEvent) => this.#key(event) }, ...chips);
   }
 
-  update(state: ViewState): void {
-    this.#state = state;
-    const context = this.#context(state);
-    const chips = [...(context === undefined ? [] : [this.#drawContext(context)]), ...state.chips.map((chip) => this.#draw(chip))];
-    const focused = this.element.contains(document.activeElement);
-    this.element.setAttribute("aria-label", t("chips"));
-    this.element.hidden = chips.length === 0;
-    this.element.replaceChildren(...chips);
-    if (focused) {
-      this.#focus(Math.min(this.#at, chips.length - 1));
+  /** Draws the row. If the chip with the keyboard is gone, its neighbor gets the focus. */
+  around(draw: () => void): void {
+    const had = this.#focused() >= 0;
+    draw();
+    if (had && this.#focused() < 0) {
+      this.#focus(Math.min(this.#at, this.#buttons().length - 1));
     }
   }
 
@@ -48,23 +54,26 @@ export class Chips {
   }
 
   #buttons(): HTMLElement[] {
-    return [...this.element.querySelectorAll<HTMLElement>("[data-chip]")];
+    return [...this.owner.element.querySelectorAll<HTMLElement>("[data-chip]")];
+  }
+
+  #focused(): number {
+    return this.#buttons().findIndex((button) => button === document.activeElement);
   }
 
   #focus(at: number): void {
     this.#at = at;
     const button = this.#buttons()[at];
     if (button === undefined) {
-      this.leave();
+      this.owner.focus();
     } else {
       button.focus();
     }
   }
 
   #key(event: KeyboardEvent): void {
-    const buttons = this.#buttons();
-    const at = buttons.findIndex((button) => button === document.activeElement);
-    const chip = buttons[at]?.dataset["chip"];
+    const at = this.#focused();
+    const chip = this.#buttons()[at]?.dataset["chip"];
     if (chip === undefined) {
       return;
     }
@@ -78,7 +87,7 @@ export class Chips {
         break;
       case "ArrowDown":
       case "Escape":
-        this.leave();
+        this.owner.focus();
         break;
       case "Delete":
       case "Backspace":
@@ -96,57 +105,42 @@ export class Chips {
 
   #toggle(on: boolean): void {
     this.#withContext = on;
-    if (this.#state !== undefined) {
-      this.update(this.#state);
-    }
+    this.owner.draw();
   }
 
-  /** A running task gets only what the user added. */
-  #context(state: ViewState | undefined): ViewState["chip"] {
-    const running = state?.phase === "running" || state?.phase === "waiting" || state?.phase === "retrying";
-    return running ? undefined : state?.chip;
-  }
-
-  #drawContext(chip: NonNullable<ViewState["chip"]>): HTMLElement {
+  #context(chip: NonNullable<ViewState["chip"]>): VNode {
     const on = this.#withContext;
     const words = on ? t("chipOn", chip.title) : t("chipOff", chip.title);
-    const element = h(
+    return h(
       "button",
       `chip${on ? "" : " off"}`,
-      { type: "button", "aria-pressed": String(on), "aria-label": words, title: words, "data-chip": "" },
+      { key: "", type: "button", "aria-pressed": String(on), "aria-label": words, title: words, "data-chip": "", onClick: () => this.#toggle(!on) },
       icon(chip.selection ? "selection" : "file"),
       h("span", "cut", {}, chip.label),
       icon(on ? "close" : "add"),
     );
-    element.addEventListener("click", () => {
-      this.#at = 0;
-      this.#toggle(!on);
-    });
-    return element;
   }
 
-  #draw({ id, icon: name, label, expands }: ChipState): HTMLElement {
+  #added({ id, icon: name, label, expands }: ChipState): VNode {
     const words = expands ? t("chipText", label) : t("chipOther", label);
-    const main = h(
-      "button",
-      "chip-main",
-      { type: "button", "aria-label": words, title: words, "data-chip": id },
-      icon(name),
-      h("span", "cut", {}, label),
-    );
-    if (expands) {
-      main.addEventListener("click", () => this.post({ type: "expand", id }));
-    }
-    const remove = h(
-      "button",
-      "chip-remove",
-      { type: "button", tabindex: "-1", "aria-label": t("chipRemove", label), title: t("chipRemove", label) },
-      icon("close"),
-    );
-    remove.addEventListener("click", () => {
+    const expand = expands ? () => this.post({ type: "expand", id }) : undefined;
+    const main = { type: "button", "aria-label": words, title: words, "data-chip": id, onClick: expand };
+    const drop = (): void => {
       this.post({ type: "detach", id });
-      this.leave();
-    });
-    return h("span", "chip added", {}, main, remove);
+      this.owner.focus();
+    };
+    const remove = { type: "button", tabindex: -1, "aria-label": t("chipRemove", label), title: t("chipRemove", label), onClick: drop };
+    return h(
+      "span",
+      "chip added",
+      { key: id },
+      h("button", "chip-main", main, icon(name), h("span", "cut", {}, label)),
+      h("button", "chip-remove", remove, icon("close")),
+    );
   }
+}
+
+/** The active file or selection. A running task gets only what the user added. */
+function contextOf(state: ViewState): ViewState["chip"] {
+  return isBusy(state) ? undefined : state.chip;
 }

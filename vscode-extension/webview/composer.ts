@@ -1,29 +1,25 @@
+import { type VNode, render } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
 import { type FromPage, type Item, MAX_TEXT, type ViewState } from "../src/conversation/messages";
 import { Chips } from "./chips";
-import { button, h, icon, iconButton } from "./dom";
 import { takeTransfer } from "./intake";
 import { Mentions } from "./mentions";
+import { button, h, icon, iconButton, isBusy, part } from "./parts";
 import { t } from "./strings";
 
 /** Time after the last key at which the draft is kept, in milliseconds. */
 const DRAFT_MS = 300;
 
-/** The box in which the user writes: plain text, so that input methods, undo and spelling work as everywhere. */
+/**
+ * The box in which the user writes: plain text, so that input methods, undo and spelling work as everywhere. The text
+ * is the browser's; what surrounds it is drawn again after each change.
+ */
 export class Composer {
-  readonly element = h("div", "composer");
-  readonly #error = h("div", "send-error", { role: "alert", hidden: true });
-  readonly #note = h("div", "resend-note faint", { role: "status", hidden: true });
-  readonly #queue = h("div", "queue", { hidden: true });
-  readonly #box = h("div", "box");
-  readonly #text = h("textarea", "input", { rows: "1", spellcheck: "true" });
-  readonly #chips: Chips;
+  readonly element = document.createElement("div");
   readonly mentions: Mentions;
-  readonly #mode = h("button", "tool", { type: "button" });
-  readonly #model = h("button", "tool model", { type: "button" });
-  readonly #meter = h("span", "meter faint");
-  readonly #expand: HTMLButtonElement;
-  readonly #stop: HTMLButtonElement;
-  readonly #send: HTMLButtonElement;
+  readonly #text = document.createElement("textarea");
+  readonly #chips: Chips;
   #history: readonly string[] = [];
   /** Place in the history; its length for the text that is being written. */
   #at = 0;
@@ -32,20 +28,22 @@ export class Composer {
   #state: ViewState | undefined;
   #timer: number | undefined;
   #sent: string | undefined;
+  /** Reason why something was not sent or attached; empty for none. */
+  #error = "";
+  /** Sent message that was taken back into the box. */
+  #resent: { readonly id: string; readonly edited: boolean } | undefined;
+  /** The next Escape stops the task. */
+  #stops = false;
+  #dropping = false;
 
   constructor(private readonly post: (message: FromPage) => void) {
-    this.#chips = new Chips(post, () => this.focus());
-    this.mentions = new Mentions(this.#text, post, () => this.#changed());
-    this.#expand = iconButton("screen-full", "", () => this.#writeInEditor());
-    this.#stop = iconButton("debug-stop", "", () => this.post({ type: "stop" }));
-    this.#send = iconButton("send", "", () => this.#submit(false));
-    this.#stop.hidden = true;
-    this.#stop.classList.add("stop");
-    this.#mode.addEventListener("click", () => this.post({ type: "command", name: "cairn.chooseMode" }));
-    this.#model.addEventListener("click", () => this.post({ type: "command", name: "cairn.chooseModel" }));
-    const bar = h("div", "bar", {}, this.#mode, this.#model, h("span", "grow"), this.#meter, this.#stop, this.#send);
-    this.#box.append(this.#chips.element, h("div", "writing", {}, this.#text, this.#expand), bar);
-    this.element.append(this.#queue, this.#error, this.#note, this.mentions.element, this.#box);
+    this.element.className = "composer";
+    this.#text.className = "input";
+    this.#text.rows = 1;
+    this.#text.spellcheck = true;
+    const owner = { element: this.element, draw: () => this.#draw(), focus: () => this.focus(), changed: () => this.#changed() };
+    this.#chips = new Chips(post, owner);
+    this.mentions = new Mentions(this.#text, post, owner);
     this.#takeTransfers();
     this.#text.addEventListener("keydown", (event) => this.#key(event));
     this.#text.addEventListener("input", () => {
@@ -60,15 +58,13 @@ export class Composer {
     }
     addEventListener("pagehide", () => this.#keep());
     addEventListener("resize", () => this.#grow());
+    this.#draw();
   }
 
   setup(history: readonly string[]): void {
     this.#history = history;
     this.#at = history.length;
-    this.#text.setAttribute("aria-label", t("message"));
-    this.#name(this.#expand, t("writeInEditor"));
-    this.#name(this.#stop, t("stop"));
-    this.#name(this.#send, t("send"));
+    this.#draw();
   }
 
   focus(): void {
@@ -77,19 +73,20 @@ export class Composer {
 
   /** Stops the running task by the second of two presses of Escape; the first one explains this. */
   escape(): void {
-    if (this.#stop.hidden) {
+    if (this.#state === undefined || !isBusy(this.#state)) {
       return;
     }
-    if (this.#stop.classList.contains("again")) {
+    if (this.#stops) {
       this.post({ type: "stop" });
     }
-    this.#askAgain(!this.#stop.classList.contains("again"));
+    this.#askAgain(!this.#stops);
   }
 
   #askAgain(on: boolean): void {
-    this.#stop.classList.toggle("again", on);
-    this.#name(this.#stop, on ? t("stopAgain") : t("stop"));
-    this.#stop.dataset["words"] = on ? t("stopAgain") : "";
+    if (this.#stops !== on) {
+      this.#stops = on;
+      this.#draw();
+    }
   }
 
   /** Writes an example into the box, for the user to change or send. */
@@ -110,9 +107,8 @@ export class Composer {
       this.post({ type: "resend", id });
     }
     this.#text.setSelectionRange(this.#text.value.length, this.#text.value.length);
-    const restore = button(t("resendRestore"), "link-button", () => this.post({ type: "restore", id }));
-    this.#note.replaceChildren(icon("info"), h("span", "grow", {}, t("resendNote")), ...(edited ? [restore] : []));
-    this.#note.hidden = false;
+    this.#resent = { id, edited };
+    this.#draw();
   }
 
   /** The kept draft of the session that came into view. Words that are in the box already stay. */
@@ -160,36 +156,65 @@ export class Composer {
 
   update(state: ViewState): void {
     this.#state = state;
-    const running = state.phase === "running" || state.phase === "waiting" || state.phase === "retrying";
-    this.#stop.hidden = !running;
-    if (!running) {
-      this.#askAgain(false);
-    }
-    this.#text.placeholder =
-      state.phase === "starting"
-        ? t("placeholderWait")
-        : running
-          ? t("placeholderRunning")
-          : state.session === ""
-            ? t("placeholderNew")
-            : t("placeholderReply");
-    this.#text.disabled = state.readOnly !== "";
-    this.#send.disabled = state.readOnly !== "" || !state.connected;
-    this.#mode.replaceChildren(icon(state.mode.icon), h("span", "", {}, state.mode.name), icon("chevron-down"));
-    this.#mode.title = state.mode.title;
-    this.#model.hidden = state.model === "";
-    this.#model.replaceChildren(h("span", "cut", {}, state.model), icon("chevron-down"));
-    this.#model.title = state.model;
-    this.#meter.textContent = state.meter?.text ?? "";
-    this.#meter.title = state.meter?.title ?? "";
-    this.#meter.classList.toggle("warning", state.meter?.warning === true);
-    this.#chips.update(state);
-    this.#drawQueue(state);
+    this.#stops &&= isBusy(state);
+    this.#draw();
   }
 
-  #name(element: HTMLElement, words: string): void {
-    element.title = words;
-    element.setAttribute("aria-label", words);
+  #draw(): void {
+    const state = this.#state;
+    this.#text.setAttribute("aria-label", t("message"));
+    this.#text.placeholder = state === undefined ? "" : placeholder(state);
+    this.#text.disabled = state !== undefined && state.readOnly !== "";
+    const expand = iconButton("screen-full", t("writeInEditor"), () => this.#writeInEditor());
+    const box = h(
+      "div",
+      this.#dropping ? "box dropping" : "box",
+      {},
+      state && this.#chips.view(state),
+      // One line has enough room here.
+      h("div", "writing", {}, part(Held, { node: this.#text }), this.#text.value.includes("\n") && expand),
+      state && this.#bar(state),
+    );
+    const parts = [state && this.#queue(state), this.#errorNote(), this.#resendNote(), this.mentions.view(), box];
+    this.#chips.around(() => render(parts, this.element));
+  }
+
+  #bar(state: ViewState): VNode {
+    const { mode, model, meter } = state;
+    const command = (name: "cairn.chooseMode" | "cairn.chooseModel") => () => this.post({ type: "command", name });
+    const chooseMode = { type: "button", title: mode.title, onClick: command("cairn.chooseMode") };
+    const chooseModel = { type: "button", title: model, onClick: command("cairn.chooseModel") };
+    const stopWords = this.#stops ? t("stopAgain") : t("stop");
+    const stopping = { class: `icon-button stop${this.#stops ? " again" : ""}`, "data-words": this.#stops ? stopWords : "" };
+    return h(
+      "div",
+      "bar",
+      {},
+      h("button", "tool", chooseMode, icon(mode.icon), h("span", "", {}, mode.name), icon("chevron-down")),
+      model !== "" && h("button", "tool model", chooseModel, h("span", "cut", {}, model), icon("chevron-down")),
+      h("span", "grow"),
+      h("span", `meter faint${meter?.warning === true ? " warning" : ""}`, { title: meter?.title }, meter?.text),
+      isBusy(state) && iconButton("debug-stop", stopWords, () => this.post({ type: "stop" }), stopping),
+      iconButton("send", t("send"), () => this.#submit(false), { disabled: state.readOnly !== "" || !state.connected }),
+    );
+  }
+
+  #errorNote(): VNode | null {
+    const close = (): void => {
+      this.#error = "";
+      this.#draw();
+    };
+    const parts = [icon("error"), h("span", "grow", {}, this.#error), button(t("cancel"), "link-button", close)];
+    return this.#error === "" ? null : h("div", "send-error", { role: "alert" }, ...parts);
+  }
+
+  #resendNote(): VNode | null {
+    if (this.#resent === undefined) {
+      return null;
+    }
+    const { id, edited } = this.#resent;
+    const restore = edited && button(t("resendRestore"), "link-button", () => this.post({ type: "restore", id }));
+    return h("div", "resend-note faint", { role: "status" }, icon("info"), h("span", "grow", {}, t("resendNote")), restore);
   }
 
   #takeTransfers(): void {
@@ -200,9 +225,15 @@ export class Composer {
       }
     });
     // Also next to the box: who drags a file does not aim at it.
-    document.addEventListener("dragover", () => this.#box.classList.add("dropping"));
+    const drops = (on: boolean) => (): void => {
+      if (this.#dropping !== on) {
+        this.#dropping = on;
+        this.#draw();
+      }
+    };
+    document.addEventListener("dragover", drops(true));
     for (const end of ["dragleave", "dragend", "drop"]) {
-      document.addEventListener(end, () => this.#box.classList.remove("dropping"));
+      document.addEventListener(end, drops(false));
     }
     document.addEventListener("drop", (event) => {
       if (takeTransfer(event.dataTransfer, port)) {
@@ -211,24 +242,26 @@ export class Composer {
     });
   }
 
-  #drawQueue({ queue }: ViewState): void {
-    this.#queue.hidden = queue.items.length === 0;
-    const rows = queue.items.map(({ id, text, attached }) =>
+  #queue({ queue: { items, held } }: ViewState): VNode | null {
+    if (items.length === 0) {
+      return null;
+    }
+    const rows = items.map(({ id, text, attached }) =>
       h(
         "div",
         "row queued",
-        { role: "listitem" },
+        { key: id, role: "listitem" },
         icon("list-ordered"),
         h("span", "grow cut", { title: text }, text),
-        attached === "" ? undefined : h("span", "faint cut", { title: attached }, attached),
+        attached !== "" && h("span", "faint cut", { title: attached }, attached),
         iconButton("play", t("queueSend"), () => this.post({ type: "queue", action: "send", id, text: "" })),
         // Its attachments would be lost on the way back into the box.
-        attached === "" ? iconButton("edit", t("queueEdit"), () => this.#take(id, text)) : undefined,
+        attached === "" && iconButton("edit", t("queueEdit"), () => this.#take(id, text)),
         iconButton("close", t("queueDrop"), () => this.post({ type: "queue", action: "drop", id, text: "" })),
       ),
     );
-    const held = queue.held ? h("div", "faint note", {}, t("queueHeld")) : undefined;
-    this.#queue.replaceChildren(h("div", "", { role: "list", "aria-label": t("queue") }, ...rows), ...(held === undefined ? [] : [held]));
+    const note = held && h("div", "faint note", {}, t("queueHeld"));
+    return h("div", "queue", {}, h("div", "", { role: "list", "aria-label": t("queue") }, ...rows), note);
   }
 
   /** Takes a queued message back into the box, where it can be changed and queued again. */
@@ -274,21 +307,21 @@ export class Composer {
   #submit(queue: boolean): void {
     const { value } = this.#text;
     const state = this.#state;
-    if ((value.trim() === "" && !this.#chips.any) || state === undefined || state.readOnly !== "") {
+    if (state === undefined || (value.trim() === "" && state.chips.length === 0) || state.readOnly !== "") {
       return;
     }
     if (value.length > MAX_TEXT) {
       this.#fail(t("tooLong", MAX_TEXT.toLocaleString()));
       return;
     }
-    this.#error.hidden = true;
+    this.#error = "";
     if (value.trim() !== "") {
       this.#history = [...this.#history.filter((known) => known !== value), value];
     }
     this.#sent = value;
     this.#put("");
     clearTimeout(this.#timer);
-    this.post({ type: "send", text: value, context: this.#chips.sendsContext, queue });
+    this.post({ type: "send", text: value, context: this.#chips.sendsContext(state), queue });
   }
 
   /** Up at the beginning of the first line, and down at the end, walk through what was sent before. */
@@ -314,13 +347,13 @@ export class Composer {
   #put(text: string): void {
     this.#text.value = text;
     this.#at = this.#history.length;
-    this.#note.hidden = true;
+    this.#resent = undefined;
     this.#grow();
   }
 
   #changed(): void {
-    this.#error.hidden = true;
-    this.#note.hidden ||= this.#text.value === "";
+    this.#error = "";
+    this.#resent = this.#text.value === "" ? undefined : this.#resent;
     this.#grow();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#keep(), DRAFT_MS);
@@ -335,18 +368,27 @@ export class Composer {
   }
 
   #fail(words: string): void {
-    this.#error.replaceChildren(
-      icon("error"),
-      h("span", "grow", {}, words),
-      button(t("cancel"), "link-button", () => (this.#error.hidden = true)),
-    );
-    this.#error.hidden = false;
+    this.#error = words;
+    this.#draw();
   }
 
   #grow(): void {
-    // One line has enough room here.
-    this.#expand.hidden = !this.#text.value.includes("\n");
+    this.#draw();
     this.#text.style.height = "auto";
     this.#text.style.height = `${Math.min(this.#text.scrollHeight, Math.max(60, innerHeight * 0.4))}px`;
   }
+}
+
+/** An element that is not drawn again: the browser keeps its text, its selection and its undo. */
+function Held({ node }: { readonly node: HTMLElement }): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => place.current?.append(node), [node]);
+  return h("div", "held", { ref: place });
+}
+
+function placeholder(state: ViewState): string {
+  if (state.phase === "starting") {
+    return t("placeholderWait");
+  }
+  return isBusy(state) ? t("placeholderRunning") : state.session === "" ? t("placeholderNew") : t("placeholderReply");
 }

@@ -6,7 +6,7 @@ import type { Action, Call, Item } from "../src/conversation/messages";
 import { exact, oneLine, plainHosts, visible } from "../src/text/display";
 import { duration, spokenDuration } from "../src/text/duration";
 import { renderMarkdown, settledLength, wordsOf } from "./markdown";
-import { type Attributes, button, counts, h, icon, markdown, part } from "./parts";
+import { type Attributes, button, counts, h, icon, markdown, part, iconButton } from "./parts";
 import { t } from "./strings";
 
 /** Requests of an item to the extension, and to the page. */
@@ -91,14 +91,11 @@ function article({ item, reached }: Shown, className: string, spoken: string, at
   return h("div", `item ${className}${undone ? " undone" : ""}`, { ...own, ...description, ...attributes }, ...children);
 }
 
-function iconButton(name: string, words: string, className: string, reached: boolean, run: () => void): VNode {
-  const attributes = { title: words, "aria-label": words, tabindex: reached ? 0 : -1 };
-  return button(icon(name), `icon-button ${className}`.trim(), run, attributes);
-}
-
 /** Buttons of actions. Tab reaches them while the item is the stop of the list. */
 function actionButtons(actions: readonly ItemAction[], reached: boolean): VNode | false {
-  const buttons = actions.map(({ icon: name, words, className, run }) => iconButton(name, words, className, reached, run));
+  const buttons = actions.map(({ icon: name, words, className, run }) =>
+    iconButton(name, words, run, { class: `icon-button ${className}`.trim(), tabindex: reached ? 0 : -1 }),
+  );
   return buttons.length > 0 && h("span", "item-actions", {}, ...buttons);
 }
 
@@ -250,8 +247,8 @@ function EditItem(of: Shown<Of<"edit">>): VNode {
   };
   const keys = { "aria-keyshortcuts": pending > 0 ? "Enter Control+Enter Delete" : "Enter", onKeyDown };
   const decide = [
-    iconButton("check", t("acceptEdits", name), "", false, () => port.edit("accept", item)),
-    iconButton("discard", t("rejectEdits", name), "", false, () => port.edit("reject", item)),
+    iconButton("check", t("acceptEdits", name), () => port.edit("accept", item), { tabindex: -1 }),
+    iconButton("discard", t("rejectEdits", name), () => port.edit("reject", item), { tabindex: -1 }),
   ];
   return article(
     of,

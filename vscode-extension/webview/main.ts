@@ -5,7 +5,6 @@ import type { Direction } from "../src/stores/reading";
 import { answerCard, answerOf } from "./answerKeys";
 import { type Desk, waitingCards } from "./cards";
 import { Composer } from "./composer";
-import { h } from "./dom";
 import { type ItemPort } from "./items";
 import { List } from "./list";
 import { part } from "./parts";
@@ -19,12 +18,22 @@ declare function acquireVsCodeApi(): { postMessage(message: unknown): void };
 const editor = acquireVsCodeApi();
 const post = (message: FromPage): void => editor.postMessage({ v: VERSION, ...message });
 
-const polite = h("div", "unseen", { "aria-live": "polite" });
-const assertive = h("div", "unseen", { "aria-live": "assertive" });
-const banners = h("div", "banners");
-const stripPlace = h("div");
-const edits = h("div");
-const below = h("div", "below");
+/** An element that a part of the page is drawn into. */
+function place(className = ""): HTMLElement {
+  const element = document.createElement("div");
+  element.className = className;
+  return element;
+}
+
+/** An element whose changes a screen reader says. */
+function announcer(manner: "polite" | "assertive"): HTMLElement {
+  const element = place("unseen");
+  element.setAttribute("aria-live", manner);
+  return element;
+}
+
+const [polite, assertive] = [announcer("polite"), announcer("assertive")];
+const [banners, stripPlace, edits, below] = [place("banners"), place(), place(), place("below")];
 const composer = new Composer(post);
 const desk: Desk = { post, announce: (words) => (assertive.textContent = words), after: () => composer.focus() };
 
@@ -53,7 +62,7 @@ const itemPort: ItemPort = {
   resend: (message) => composer.resend(message, list?.editedSince(message.id) === true),
   edit: (action, { uri = "", turn, rev }) => post({ type: "edit", action, uri, turn, rev, words: "" }),
 };
-const listPlace = h("div", "contents");
+const listPlace = place("contents");
 document.body.append(banners, stripPlace, listPlace, edits, composer.element, polite, assertive);
 
 // Links have no address that the page could follow: the extension is asked, and checks it.

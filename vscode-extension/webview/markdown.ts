@@ -2,7 +2,6 @@ import DOMPurify from "dompurify";
 import MarkdownIt, { type Token } from "markdown-it";
 
 import { plainHosts, visible } from "../src/text/display";
-import { h } from "./dom";
 import { t } from "./strings";
 
 /** Characters of one text that are drawn as Markdown. The rest is plain: the agent may write without end. */
@@ -64,7 +63,9 @@ export function renderMarkdown(text: string): DocumentFragment {
   const tokens = markdown.parse(shown.slice(0, MOST_MARKDOWN), environment);
   if (tokens.some(({ level }) => level >= MOST_NESTING - 2)) {
     // Nothing is left out: a text that is nested too deep is shown as it was written.
-    return plain(shown);
+    const whole = document.createDocumentFragment();
+    whole.append(plain(shown));
+    return whole;
   }
   inLink = false;
   const html = markdown.renderer.render(tokens, markdown.options, environment);
@@ -89,10 +90,11 @@ export function renderMarkdown(text: string): DocumentFragment {
   return fragment;
 }
 
-function plain(text: string): DocumentFragment {
-  const fragment = document.createDocumentFragment();
-  fragment.append(h("div", "plain", {}, text));
-  return fragment;
+function plain(text: string): HTMLElement {
+  const element = document.createElement("div");
+  element.className = "plain";
+  element.textContent = text;
+  return element;
 }
 
 /**

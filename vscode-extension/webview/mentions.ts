@@ -1,6 +1,8 @@
+import type { VNode } from "preact";
+
 import type { CommandName, FromPage, MentionRow } from "../src/conversation/messages";
 import { type Trigger, commandRows, triggerAt } from "../src/text/trigger";
-import { h, icon } from "./dom";
+import { h, icon } from "./parts";
 import { t } from "./strings";
 
 /** Time after the last key before the extension is asked, in milliseconds. */
@@ -12,7 +14,8 @@ interface Row extends MentionRow {
 
 /** List that opens while `@` and a name, or `/` and a command, is written. */
 export class Mentions {
-  readonly element = h("div", "mentions", { role: "listbox", id: "mentions", hidden: true });
+  /** Name of the open list; `undefined` while it is closed. */
+  #name: string | undefined;
   #rows: readonly Row[] = [];
   #at = 0;
   #trigger: Trigger | undefined;
@@ -24,16 +27,36 @@ export class Mentions {
   constructor(
     private readonly text: HTMLTextAreaElement,
     private readonly post: (message: FromPage) => void,
-    private readonly changed: () => void,
+    private readonly owner: { draw(): void; changed(): void },
   ) {
     text.setAttribute("aria-autocomplete", "list");
-    text.setAttribute("aria-controls", "mentions");
     text.addEventListener("blur", () => this.close());
     text.addEventListener("click", () => this.follow());
   }
 
-  get open(): boolean {
-    return !this.element.hidden;
+  view(): VNode | null {
+    if (this.#name === undefined) {
+      return null;
+    }
+    const options = this.#rows.map((row, index) => {
+      const words = row.detail === "" ? row.label : `${row.label}, ${row.detail}`;
+      const take = (event: MouseEvent): void => {
+        // The text keeps the focus.
+        event.preventDefault();
+        row.take();
+      };
+      const attributes = {
+        id: `mention-${index}`,
+        "aria-label": words,
+        title: words,
+        "aria-selected": String(index === this.#at),
+        onMouseDown: take,
+      };
+      const parts = [icon(row.icon), h("span", "name cut", {}, row.label), h("span", "faint cut grow", {}, row.detail)];
+      return h("div", "mention", { role: "option", ...attributes }, ...parts);
+    });
+    const rows = options.length === 0 ? [h("div", "faint note", {}, t("mentionNone"))] : options;
+    return h("div", "mentions", { role: "listbox", id: "mentions", "aria-label": this.#name }, ...rows);
   }
 
   /** Follows the text and the cursor. */
@@ -48,7 +71,7 @@ export class Mentions {
       return;
     }
     if (trigger.sign === "/") {
-      this.#draw(
+      this.#show(
         t("commands"),
         commandRows(trigger.query).map((row) => ({
           icon: row.icon,
@@ -67,7 +90,7 @@ export class Mentions {
   answer(id: number, rows: readonly MentionRow[]): void {
     const trigger = this.#trigger;
     if (id === this.#asked && trigger?.sign === "@" && document.activeElement === this.text) {
-      this.#draw(
+      this.#show(
         t("mentions"),
         rows.map((row, index) => ({ ...row, take: () => this.#choose(id, index, row.label) })),
       );
@@ -76,7 +99,7 @@ export class Mentions {
 
   /** Handles a key while the list is open; false if the key is not for it. */
   key(event: KeyboardEvent): boolean {
-    if (!this.open || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
+    if (this.#name === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
       return false;
     }
     switch (event.key) {
@@ -114,46 +137,29 @@ export class Mentions {
   }
 
   #hide(): void {
-    this.element.hidden = true;
-    this.element.replaceChildren();
+    this.#name = undefined;
     this.#rows = [];
+    this.text.removeAttribute("aria-controls");
     this.text.removeAttribute("aria-activedescendant");
+    this.owner.draw();
   }
 
-  #draw(name: string, rows: readonly Row[]): void {
+  #show(name: string, rows: readonly Row[]): void {
+    this.#name = name;
     this.#rows = rows;
-    this.element.setAttribute("aria-label", name);
-    const drawn = rows.map((row, index) => {
-      const words = row.detail === "" ? row.label : `${row.label}, ${row.detail}`;
-      const element = h(
-        "div",
-        "mention",
-        { role: "option", id: `mention-${index}`, "aria-label": words, title: words },
-        icon(row.icon),
-        h("span", "name cut", {}, row.label),
-        h("span", "faint cut grow", {}, row.detail),
-      );
-      // The text keeps the focus.
-      element.addEventListener("mousedown", (event) => {
-        event.preventDefault();
-        row.take();
-      });
-      return element;
-    });
-    this.element.replaceChildren(...(drawn.length === 0 ? [h("div", "faint note", {}, t("mentionNone"))] : drawn));
-    this.element.hidden = false;
     this.#mark(0);
+    this.text.setAttribute("aria-controls", "mentions");
   }
 
   #mark(at: number): void {
     this.#at = at;
-    const options = [...this.element.querySelectorAll<HTMLElement>("[role=option]")];
-    options.forEach((option, index) => option.setAttribute("aria-selected", String(index === at)));
-    options[at]?.scrollIntoView({ block: "nearest" });
-    if (options[at] === undefined) {
+    this.owner.draw();
+    const option = document.getElementById(`mention-${at}`);
+    option?.scrollIntoView({ block: "nearest" });
+    if (option === null) {
       this.text.removeAttribute("aria-activedescendant");
     } else {
-      this.text.setAttribute("aria-activedescendant", options[at].id);
+      this.text.setAttribute("aria-activedescendant", option.id);
     }
   }
 
@@ -174,7 +180,7 @@ export class Mentions {
     if (trigger !== undefined) {
       this.text.setRangeText(words, trigger.start, trigger.end, "end");
       this.#trigger = undefined;
-      this.changed();
+      this.owner.changed();
     }
   }
 }

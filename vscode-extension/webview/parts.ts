@@ -1,6 +1,7 @@
 import { type ComponentChild, type ComponentType, type VNode, createElement } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
+import type { ViewState } from "../src/conversation/messages";
 import { renderMarkdown } from "./markdown";
 
 /** Attributes of an element, and its handlers such as `onClick`. */
@@ -23,6 +24,16 @@ export function part<Props extends object>(
 /** An icon of VS Code, which a screen reader does not read. */
 export function icon(name: string, spins = false): VNode {
   return h("span", `codicon codicon-${name}${spins ? " codicon-modifier-spin" : ""}`, { "aria-hidden": "true" });
+}
+
+/** A button with an icon, named by its words. */
+export function iconButton(name: string, words: string, run: () => void, attributes: Attributes = {}): VNode {
+  return h("button", "icon-button", { type: "button", title: words, "aria-label": words, onClick: run, ...attributes }, icon(name));
+}
+
+/** True while a task runs. */
+export function isBusy({ phase }: Pick<ViewState, "phase">): boolean {
+  return phase === "running" || phase === "waiting" || phase === "retrying";
 }
 
 /** A button with words. */

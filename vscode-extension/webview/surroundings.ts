@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 
 import type { Action, Banner, FromPage, ViewState } from "../src/conversation/messages";
-import { button, counts, h, icon } from "./parts";
+import { button, counts, h, icon, isBusy } from "./parts";
 import { t } from "./strings";
 
 type Act = (action: Action) => void;
@@ -15,7 +15,7 @@ export function bannerRows(banners: readonly Banner[], act: Act): VNode[] {
 
 /** The step in progress, while a task runs. */
 export function strip({ step, phase }: ViewState): VNode | null {
-  if (phase !== "running" && phase !== "waiting" && phase !== "retrying") {
+  if (!isBusy({ phase })) {
     return null;
   }
   const words = phase === "retrying" ? t("retrying") : step?.text === undefined || step.text === "" ? t("working") : step.text;
