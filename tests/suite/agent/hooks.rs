@@ -147,14 +147,17 @@ async fn hooks_of_todo_items_cannot_refuse() {
     .await;
     let count = || told(&test).len();
     wait_until(std::time::Duration::from_secs(10), || count() == 4).await;
-    let subjects = |name: &str| -> Vec<String> {
+    let tasks = |name: &str| -> Vec<String> {
         let lines = test.disk(name);
         let read = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        read.map(|read| read["task"]["subject"].as_str().unwrap().to_owned()).collect()
+        read.map(|read| format!("{} {}", read["task"]["subject"], read["task"]["status"])).collect()
     };
     assert_eq!(
-        (subjects("created"), subjects("completed")),
-        (vec!["Look".to_owned(), "Say".to_owned()], vec!["Look".to_owned(), "Say".to_owned()],)
+        (tasks("created"), tasks("completed")),
+        (
+            vec![r#""Look" "in_progress""#.to_owned(), r#""Say" "pending""#.to_owned()],
+            vec![r#""Look" "completed""#.to_owned(), r#""Say" "completed""#.to_owned()],
+        )
     );
     // They could not refuse: the list stands.
     let end = test.finish().await;

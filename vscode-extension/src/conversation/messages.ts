@@ -31,6 +31,12 @@ export interface Call {
   readonly note?: string;
 }
 
+/** What the agent works on, or has done, and its place in the plan, such as `2/5`. */
+interface Step {
+  readonly text: string;
+  readonly place: string;
+}
+
 interface Shown {
   readonly id: string;
   /** A restored checkpoint took the effect of the item back. */
@@ -89,7 +95,7 @@ export type Item = Shown &
         readonly elapsedMs: number | undefined;
       }
     | { readonly kind: "subagent"; readonly call: Call; readonly calls: readonly Call[]; readonly earlier: number; readonly report: string }
-    | { readonly kind: "step"; readonly text: string; readonly place: string }
+    | ({ readonly kind: "step" } & Step)
     | { readonly kind: "notice"; readonly text: string; readonly reminder: boolean }
     /** State of the files before the turn; `message` is the id of its first entry. */
     | {
@@ -203,7 +209,7 @@ export interface ViewState {
     /** Missing model of a task, with the ways to one. */
     readonly setup: { readonly text: string; readonly actions: readonly Action[] } | undefined;
   };
-  readonly step: { readonly text: string; readonly place: string } | undefined;
+  readonly step: Step | undefined;
   readonly mode: { readonly name: string; readonly icon: string; readonly title: string };
   readonly model: string;
   readonly meter: { readonly text: string; readonly title: string; readonly warning: boolean } | undefined;

@@ -2,11 +2,7 @@ import type { PlanItem } from "../protocol";
 import type { PlacedHunk } from "../stores/review";
 
 /** Step of a plan: of the session in view with its state, of another session as it was when the edit was made. */
-export interface Step {
-  readonly id: string;
-  readonly content: string;
-  readonly status?: PlanItem["status"];
-}
+export type Step = Pick<PlanItem, "id" | "content"> & Partial<Pick<PlanItem, "status">>;
 
 /** Proposed edits made under one item of a plan; without `item`, the rest. */
 export interface Group {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub use self::{
-    call::{NewTask, TaskCall, TaskChange, TaskRequest, TaskTool},
+    call::{TaskCall, TaskChange, TaskRequest, TaskTool},
     fault::{TaskFault, TaskFaultKind, TaskFaults},
     list::apply_to_list,
 };
@@ -231,7 +231,11 @@ impl Graph {
         }
     }
 
-    fn create(&mut self, new: &NewTask, mut faults: TaskFaults) -> Result<TaskOutcome, TaskFaults> {
+    fn create(
+        &mut self,
+        new: &TaskChange,
+        mut faults: TaskFaults,
+    ) -> Result<TaskOutcome, TaskFaults> {
         if self.tasks.len() >= MAX_TASKS {
             faults.push("", None, TaskFaultKind::ListFull);
         }
@@ -239,20 +243,17 @@ impl Graph {
             faults.push("", None, TaskFaultKind::ListFull);
             return Err(faults);
         };
-        let subject = new.subject.trim().to_owned();
-        let task = GraphTask {
+        let mut task = GraphTask {
             id,
-            active_form: match &new.active_form {
-                Some(form) => form.trim().to_owned(),
-                None => active_form::derive(&subject),
-            },
-            subject,
-            description: new.description.trim().to_owned(),
+            subject: String::new(),
+            description: String::new(),
+            active_form: String::new(),
             status: Status::Pending,
             owner: None,
             blocked_by: BTreeSet::new(),
-            metadata: new.metadata.clone(),
+            metadata: Map::new(),
         };
+        new.write_to(&mut task);
         task.check_texts(&mut faults);
         faults.or(())?;
         let said = format!("Created #{id} {}.", task.subject);

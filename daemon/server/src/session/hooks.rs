@@ -98,11 +98,14 @@ fn news(before: &[PlanItem], now: &[PlanItem]) -> Vec<(HookEvent, Value)> {
     news
 }
 
+/// Describes an item to a hook, in the spelling of the planning tools.
 fn about(item: &PlanItem) -> Value {
-    json!({"task": {
-        "id": item.id,
-        "subject": item.content,
-        "activeForm": item.active_form,
-        "status": item.status,
-    }})
+    let status = match item.status {
+        ItemStatus::Pending => "pending",
+        ItemStatus::InProgress => "in_progress",
+        ItemStatus::Completed => "completed",
+        ItemStatus::Cancelled => "cancelled",
+    };
+    let (id, subject, active_form) = (&item.id, &item.content, &item.active_form);
+    json!({"task": {"id": id, "subject": subject, "activeForm": active_form, "status": status}})
 }

@@ -22,36 +22,32 @@ const FILES_KEPT: usize = 200;
 /// Work under each item of a session's plan.
 #[derive(Debug, Default)]
 pub(super) struct PlanWork {
-    items: HashMap<String, ItemWork>,
+    /// By id. Only the work is up to date: the texts and the state are those of the plan.
+    items: HashMap<String, PlanItem>,
     /// The item in progress, and its start.
     clock: Option<(String, Instant)>,
+    /// Start of each call that runs, by its id.
+    running: HashMap<CallId, Instant>,
     pub(super) history: VecDeque<EarlierPlan>,
-}
-
-#[derive(Debug, Default)]
-struct ItemWork {
-    files: Vec<LinkedFile>,
-    commands: VecDeque<Command>,
-    calls: u32,
-    elapsed: Duration,
-}
-
-#[derive(Debug)]
-struct Command {
-    shown: LinkedCommand,
-    running_since: Option<Instant>,
 }
 
 impl PlanWork {
     /// Restores the work from the notification of an earlier process.
     pub(super) fn of(plan: Option<&PlanNotification>, history: Vec<EarlierPlan>) -> Self {
-        let items = plan.map(|plan| plan.items.as_slice()).unwrap_or_default();
-        let items = items.iter().map(|item| (item.id.clone(), ItemWork::of(item))).collect();
-        Self { items, clock: None, history: history.into() }
+        let mut items: HashMap<String, PlanItem> = HashMap::new();
+        for item in plan.into_iter().flat_map(|plan| &plan.items) {
+            let mut item = item.clone();
+            // The end of these was not recorded.
+            for command in item.commands.iter_mut().filter(|command| !command.state.is_over()) {
+                command.state = ToolState::Cancelled;
+            }
+            items.insert(item.id.clone(), item);
+        }
+        Self { items, history: history.into(), ..Self::default() }
     }
 
     pub(super) fn call_started(&mut self, item: &str) {
-        self.items.entry(item.to_owned()).or_default().calls += 1;
+        self.item(item).calls += 1;
     }
 
     /// Returns true if the visible plan changed.
@@ -62,30 +58,37 @@ impl PlanWork {
         update: &ToolUpdate,
         path: Option<String>,
     ) -> bool {
-        let work = self.items.entry(item.to_owned()).or_default();
+        let elapsed = update.state.and_then(|state| self.time(call_id, state));
+        let work = self.item(item);
         if let (Some(AccessKind::Command), Some(title)) = (update.access, &update.label) {
-            work.commands.push_back(Command {
-                shown: LinkedCommand {
-                    call_id: call_id.into(),
-                    title: Box::new(title.message()),
-                    state: ToolState::Queued,
-                    elapsed_ms: None,
-                },
-                running_since: None,
+            work.commands.push(LinkedCommand {
+                call_id: call_id.into(),
+                title: Box::new(title.message()),
+                state: ToolState::Queued,
+                elapsed_ms: None,
             });
+            let oldest = work.commands.len().saturating_sub(COMMANDS_KEPT);
+            work.commands.drain(..oldest);
         }
-        while work.commands.len() > COMMANDS_KEPT {
-            work.commands.pop_front();
-        }
-        let mut changed = work.add_file(update, path);
-        if let (Some(state), Some(command)) = (
-            update.state,
-            work.commands.iter_mut().find(|command| *call_id == command.shown.call_id),
-        ) {
-            command.now(state);
+        let mut changed = add_file(work, update, path);
+        let mut commands = work.commands.iter_mut();
+        if let (Some(state), Some(command)) =
+            (update.state, commands.find(|command| *call_id == command.call_id))
+        {
+            command.state = state;
+            command.elapsed_ms = elapsed.map(millis);
             changed = true;
         }
         changed
+    }
+
+    /// Duration of a call that has ended.
+    fn time(&mut self, call_id: &CallId, state: ToolState) -> Option<Duration> {
+        if state == ToolState::Running {
+            self.running.insert(call_id.clone(), Instant::now());
+        }
+        let since = if state.is_over() { self.running.remove(call_id) } else { None };
+        since.map(|since| since.elapsed())
     }
 
     /// Moves the clock to the item that is now in progress.
@@ -96,7 +99,7 @@ impl PlanWork {
             return;
         }
         if let Some((id, since)) = self.clock.take() {
-            self.items.entry(id).or_default().elapsed += since.elapsed();
+            self.item(&id).elapsed_ms += millis(since.elapsed());
         }
         self.clock = now.map(|id| (id, Instant::now()));
     }
@@ -108,14 +111,12 @@ impl PlanWork {
     }
 
     fn shown(&self, item: &TodoItem) -> PlanItem {
-        let work = self.items.get(&item.id);
+        let work = self.items.get(&item.id).cloned().unwrap_or_else(|| without_work(&item.id));
         let running = match &self.clock {
-            Some((id, since)) if *id == item.id => since.elapsed(),
-            _ => Duration::ZERO,
+            Some((id, since)) if *id == item.id => millis(since.elapsed()),
+            _ => 0,
         };
-        let elapsed = work.map_or(Duration::ZERO, |work| work.elapsed) + running;
         PlanItem {
-            id: item.id.clone(),
             content: item.content.clone(),
             active_form: item.active_form.clone(),
             status: match item.status {
@@ -126,58 +127,43 @@ impl PlanWork {
             },
             blocked: item.blocked,
             blocked_by: item.blocked_by.clone(),
-            files: work.map(|work| work.files.clone()).unwrap_or_default(),
-            commands: work
-                .map(|work| work.commands.iter().map(|command| command.shown.clone()).collect())
-                .unwrap_or_default(),
-            calls: work.map_or(0, |work| work.calls),
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms: work.elapsed_ms + running,
+            ..work
         }
+    }
+
+    fn item(&mut self, id: &str) -> &mut PlanItem {
+        self.items.entry(id.to_owned()).or_insert_with(|| without_work(id))
     }
 }
 
-impl ItemWork {
-    fn of(item: &PlanItem) -> Self {
-        let command = |shown: &LinkedCommand| {
-            let mut shown = shown.clone();
-            if !shown.state.is_over() {
-                // Its end was not recorded.
-                shown.state = ToolState::Cancelled;
-            }
-            Command { shown, running_since: None }
-        };
-        Self {
-            files: item.files.clone(),
-            commands: item.commands.iter().map(command).collect(),
-            calls: item.calls,
-            elapsed: Duration::from_millis(item.elapsed_ms),
-        }
-    }
-
-    fn add_file(&mut self, update: &ToolUpdate, path: Option<String>) -> bool {
-        let (Some(ToolState::Done), Some(uri), Some(path)) = (update.state, &update.edited, path)
-        else {
-            return false;
-        };
-        if self.files.len() >= FILES_KEPT || self.files.iter().any(|file| file.uri == *uri) {
-            return false;
-        }
-        self.files.push(LinkedFile { uri: uri.clone(), path });
-        true
+fn without_work(id: &str) -> PlanItem {
+    PlanItem {
+        id: id.to_owned(),
+        content: String::new(),
+        active_form: String::new(),
+        status: ItemStatus::Pending,
+        blocked: false,
+        blocked_by: Vec::new(),
+        files: Vec::new(),
+        commands: Vec::new(),
+        calls: 0,
+        elapsed_ms: 0,
     }
 }
 
-impl Command {
-    fn now(&mut self, state: ToolState) {
-        self.shown.state = state;
-        match state {
-            ToolState::Running => self.running_since = Some(Instant::now()),
-            ToolState::Queued | ToolState::AwaitingApproval => {}
-            ToolState::Done | ToolState::Failed | ToolState::Declined | ToolState::Cancelled => {
-                let elapsed = self.running_since.take().map(|since| since.elapsed().as_millis());
-                self.shown.elapsed_ms =
-                    elapsed.map(|millis| u64::try_from(millis).unwrap_or(u64::MAX));
-            }
-        }
+fn add_file(item: &mut PlanItem, update: &ToolUpdate, path: Option<String>) -> bool {
+    let (Some(ToolState::Done), Some(uri), Some(path)) = (update.state, &update.edited, path)
+    else {
+        return false;
+    };
+    if item.files.len() >= FILES_KEPT || item.files.iter().any(|file| file.uri == *uri) {
+        return false;
     }
+    item.files.push(LinkedFile { uri: uri.clone(), path });
+    true
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

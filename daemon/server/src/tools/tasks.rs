@@ -65,7 +65,9 @@ impl Tool for GraphTool {
 impl Call for GraphCall {
     fn label(&self) -> ToolLabel {
         match &self.request.call {
-            TaskCall::Create(new) => ToolLabel::AddTask { subject: label::short(&new.subject) },
+            TaskCall::Create(new) => ToolLabel::AddTask {
+                subject: label::short(new.subject.as_deref().unwrap_or_default()),
+            },
             TaskCall::Get { id: Some(task) } => ToolLabel::ViewTask { task: *task },
             TaskCall::Get { id: None } | TaskCall::List => ToolLabel::ViewTasks,
             TaskCall::Update(TaskChange { id: Some(task), status, .. }) => match status {

@@ -31,7 +31,7 @@ pub struct TaskRequest {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskCall {
-    Create(NewTask),
+    Create(TaskChange),
     Get {
         id: Option<u32>,
     },
@@ -41,20 +41,13 @@ pub enum TaskCall {
     Replace(Vec<Draft>),
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewTask {
-    pub subject: String,
-    pub description: String,
-    /// `None`: derived from the subject.
-    pub active_form: Option<String>,
-    pub metadata: Map<String, Value>,
-}
-
+/// Fields of a task that a call sets. A new task has no `id` yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskChange {
     pub id: Option<u32>,
     pub subject: Option<String>,
     pub description: Option<String>,
+    /// `None`: derived from a new subject.
     pub active_form: Option<String>,
     pub status: Option<Status>,
     /// An empty text clears the owner.
@@ -112,24 +105,15 @@ impl TaskTool {
         }
         let mut fields = Fields::new(arguments, self.fields());
         let call = match self {
-            TaskTool::Create => TaskCall::Create(NewTask {
-                subject: fields.required_text("subject"),
-                description: fields.text("description").unwrap_or_default(),
-                active_form: fields.text("activeForm").filter(|form| !form.trim().is_empty()),
-                metadata: fields.object("metadata"),
-            }),
+            TaskTool::Create => {
+                let subject = fields.required_text("subject");
+                TaskCall::Create(fields.change(None, Some(subject)))
+            }
             TaskTool::Get => TaskCall::Get { id: fields.id("taskId") },
-            TaskTool::Update => TaskCall::Update(TaskChange {
-                id: fields.id("taskId"),
-                subject: fields.text("subject"),
-                description: fields.text("description"),
-                active_form: fields.text("activeForm").filter(|form| !form.trim().is_empty()),
-                status: fields.status("status"),
-                owner: fields.text("owner"),
-                metadata: fields.object("metadata"),
-                add_blocks: fields.ids("addBlocks"),
-                add_blocked_by: fields.ids("addBlockedBy"),
-            }),
+            TaskTool::Update => {
+                let (id, subject) = (fields.id("taskId"), fields.text("subject"));
+                TaskCall::Update(fields.change(id, subject))
+            }
             TaskTool::List => TaskCall::List,
         };
         TaskRequest { call, faults: fields.faults }
@@ -269,6 +253,20 @@ impl<'a> Fields<'a> {
             }
         }
         Self { values, faults }
+    }
+
+    fn change(&mut self, id: Option<u32>, subject: Option<String>) -> TaskChange {
+        TaskChange {
+            id,
+            subject,
+            description: self.text("description"),
+            active_form: self.text("activeForm").filter(|form| !form.trim().is_empty()),
+            status: self.status("status"),
+            owner: self.text("owner"),
+            metadata: self.object("metadata"),
+            add_blocks: self.ids("addBlocks"),
+            add_blocked_by: self.ids("addBlockedBy"),
+        }
     }
 
     /// Some models write null for a missing field.
