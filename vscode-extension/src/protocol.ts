@@ -936,7 +936,7 @@ export type SaveResult = {
  */
 failed: Array<SaveFailure>, };
 
-export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind": "file", uri: string, } | { "kind": "planItem", sessionId: string, planItem: string, } | { "kind": "turn", turnId: string, } | { "kind": "all" };
+export type Scope = { "kind": "hunk", uri: string, hunkId: string, } | { "kind": "hunks", hunks: Array<ShownHunk>, } | { "kind": "file", uri: string, } | { "kind": "planItem", sessionId: string, planItem: string, } | { "kind": "all" };
 
 export type SearchSessionsParams = { 
 /**
@@ -1096,6 +1096,8 @@ current: boolean,
  * Another window has it open: this one can read, fork and export it.
  */
 lockedElsewhere: boolean, };
+
+export type ShownHunk = { uri: string, hunkId: string, rev?: number, };
 
 export type StateResult = { sessions: Array<SessionSnapshot>, reviews: Array<ReviewNotification>, status: StatusNotification, };
 

@@ -41,12 +41,6 @@ describe("the row of an edited file", () => {
     expect(decided.open).toHaveBeenCalledExactlyOnceWith(uri);
   });
 
-  it("decides a whole file as one", () => {
-    const it = open({ hunks: [hunk("1", "t"), hunk("2", "t")] });
-    it.act("accept");
-    expect(it.run).toHaveBeenCalledExactlyOnceWith("cairn.acceptFile", { uri });
-  });
-
   it("decides only edits of its turn, as they were seen", () => {
     const others = open({ hunks: [hunk("1", "earlier"), hunk("2", "t")] });
     others.act("reject");
@@ -60,7 +54,9 @@ describe("the row of an edited file", () => {
 
   it("decides the edits of all turns for a card, and takes the reason along", () => {
     const { run } = decide([hunk("1", "earlier"), hunk("2", "t")]);
-    expect(run).toHaveBeenCalledExactlyOnceWith("cairn.rejectFile", { uri, feedback: "Too long." });
+    const ids = expect.objectContaining({ hunk: hunk("1", "earlier") }) as unknown;
+    const both = [ids, expect.objectContaining({ hunk: hunk("2", "t") })];
+    expect(run).toHaveBeenCalledExactlyOnceWith("cairn.rejectPlanItem", { placed: both, feedback: "Too long." });
   });
 
   it("decides nothing where nothing waits", () => {

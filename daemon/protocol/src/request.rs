@@ -143,10 +143,21 @@ pub enum Decision {
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Scope {
     Hunk { uri: String, hunk_id: String },
+    Hunks { hunks: Vec<ShownHunk> },
     File { uri: String },
     PlanItem { session_id: String, plan_item: String },
-    Turn { turn_id: String },
     All,
+}
+
+/// A hunk among several that one decision is about, with the `rev` that showed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownHunk {
+    pub uri: String,
+    pub hunk_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub rev: Option<u32>,
 }
 
 /// Decides hunks. A hunk that no longer exists changes nothing and counts in `stale`.

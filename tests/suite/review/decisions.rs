@@ -2,8 +2,8 @@
 //! keeps their own text, and the model learns of every rejection.
 
 use cairn_protocol::{
-    Decide, DecideParams, DecideResult, Decision, EditProblem, EndReason, Notice, RefusedEdit,
-    ReviewProblem, Scope, UndoDecision, UndoDecisionResult,
+    Decide, DecideParams, DecideResult, Decision, EditProblem, EndReason, Hunk, Notice,
+    RefusedEdit, ReviewProblem, Scope, ShownHunk, UndoDecision, UndoDecisionResult,
 };
 use cairn_tests::{
     editor_double::{ApplyFault, range},
@@ -20,7 +20,6 @@ const AFTER: &str = "1\ntwo\nthree\nfour\n5\n";
 struct Proposed {
     test: TestDaemon,
     session_id: String,
-    turn_id: String,
     uri: String,
 }
 
@@ -39,7 +38,7 @@ impl Proposed {
             .await;
         assert_eq!(end.reason, EndReason::Completed);
         assert_eq!(test.text("a"), AFTER);
-        Self { test, session_id: end.session_id, turn_id: end.turn_id, uri }
+        Self { test, session_id: end.session_id, uri }
     }
 
     /// Old and new text of the hunks that are pending, as the review shows them.
@@ -58,6 +57,14 @@ impl Proposed {
         let hunks = self.test.hunks("a").await;
         let hunk = hunks.into_iter().find(|hunk| hunk.new_text.contains(new_text)).unwrap();
         Scope::Hunk { uri: self.uri.clone(), hunk_id: hunk.id }
+    }
+
+    /// All hunks of the file, as a revision showed them.
+    async fn all_hunks(&self, rev: u32) -> Scope {
+        let hunks = self.test.hunks("a").await.into_iter();
+        let shown =
+            |hunk: Hunk| ShownHunk { uri: self.uri.clone(), hunk_id: hunk.id, rev: Some(rev) };
+        Scope::Hunks { hunks: hunks.map(shown).collect() }
     }
 
     fn file(&self) -> Scope {
@@ -143,7 +150,7 @@ async fn a_rejected_hunk_leaves_the_text_and_the_model_is_notified() {
 }
 
 #[tokio::test]
-async fn decisions_apply_to_a_hunk_file_plan_item_turn_or_all() {
+async fn decisions_apply_to_a_hunk_file_plan_item_or_all() {
     let it = Proposed::new().await;
     let elsewhere = it.test.uri("b");
     let item = it.test.hunks("a").await[0].plan_item.clone().unwrap();
@@ -151,14 +158,13 @@ async fn decisions_apply_to_a_hunk_file_plan_item_turn_or_all() {
         Scope::File { uri: elsewhere.clone() },
         Scope::PlanItem { session_id: it.session_id.clone(), plan_item: "9".into() },
         Scope::PlanItem { session_id: "another".into(), plan_item: item.clone() },
-        Scope::Turn { turn_id: "t".into() },
     ] {
         assert_eq!(it.reject(scope).await, done(0));
     }
     let scope = Scope::PlanItem { session_id: it.session_id.clone(), plan_item: item };
     assert_eq!(it.accept(scope).await, done(1));
     assert_eq!(it.pending().await, [pair("five", "5")]);
-    assert_eq!(it.reject(Scope::Turn { turn_id: it.turn_id.clone() }).await, done(1));
+    assert_eq!(it.reject(it.hunk("5").await).await, done(1));
     assert_eq!(it.test.text("a"), "1\ntwo\nthree\nfour\nfive\n");
     assert_eq!(it.accept(Scope::All).await, done(0));
     it.test.finish().await;
@@ -174,6 +180,29 @@ async fn decisions_apply_to_a_hunk_file_plan_item_turn_or_all() {
     assert_eq!(it.test.editor.edits().len(), 3, "one edit takes both back");
     assert_eq!(it.test.disk("a"), BEFORE);
     it.test.finish().await;
+}
+
+#[tokio::test]
+async fn a_decision_about_several_hunks_is_one() {
+    let it = Proposed::new().await;
+    let review = it.test.review("a").await.unwrap();
+    assert_eq!(it.reject(it.all_hunks(0).await).await, stale(2));
+    let both = it.all_hunks(review.rev).await;
+    assert_eq!(it.reject(both.clone()).await, done(2));
+    assert_eq!(it.test.text("a"), BEFORE);
+    assert_eq!(it.reject(both).await, stale(2));
+    assert_eq!(it.undo().await, undone());
+    assert_eq!((it.test.text("a").as_str(), it.pending().await.len()), (AFTER, 2));
+    let rev = it.test.review("a").await.unwrap().rev;
+    let params = DecideParams {
+        decision: Decision::Reject,
+        scope: it.all_hunks(rev).await,
+        rev: None,
+        feedback: Some("Words, please.".into()),
+    };
+    assert_eq!(it.test.editor.request::<Decide>(params).await.unwrap(), done(2));
+    let told = it.told().await;
+    assert_eq!(told.matches("Words, please.").count(), 1, "{told}");
 }
 
 #[tokio::test]

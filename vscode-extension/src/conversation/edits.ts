@@ -31,14 +31,8 @@ export function decideFile(
   if (first === undefined) {
     return;
   }
-  const accept = action === "accept";
+  // The daemon refuses what changed since the user looked.
+  const seen = placed.map((edit) => ({ ...edit, file: { ...edit.file, rev } }));
   const feedback = words === "" ? {} : { feedback: words };
-  if (first.file.rev === rev && placed.length === first.file.hunks.length) {
-    // One decision, which is undone as one.
-    port.run(accept ? "cairn.acceptFile" : "cairn.rejectFile", { uri: first.file.uri, ...feedback });
-  } else {
-    // The daemon refuses what changed since the user looked.
-    const seen = placed.map((edit) => ({ ...edit, file: { ...edit.file, rev } }));
-    port.run(accept ? "cairn.acceptPlanItem" : "cairn.rejectPlanItem", { placed: seen, ...feedback });
-  }
+  port.run(action === "accept" ? "cairn.acceptPlanItem" : "cairn.rejectPlanItem", { placed: seen, ...feedback });
 }

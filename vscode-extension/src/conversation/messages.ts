@@ -31,7 +31,7 @@ export interface Call {
   readonly note?: string;
 }
 
-/** What the agent works on, or has done, and its place in the plan, such as `2/5`. */
+/** Step of the plan that the agent works on or has done, and its place, such as `2/5`. */
 interface Step {
   readonly text: string;
   readonly place: string;

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import { registerRowCommand } from "../commands/rowCommand";
 import type { Agent } from "../daemon/agent";
-import { type DecideParams, type DecideResult, type Decision, type Hunk, type Scope, requests } from "../protocol";
+import { type DecideParams, type DecideResult, type Decision, type Hunk, type Scope, type ShownHunk, requests } from "../protocol";
 import { type PlacedHunk, canAccept } from "../stores/review";
 import type { Store } from "../stores/store";
 import { plainText, oneLine } from "../text/display";
@@ -211,29 +211,24 @@ export class ReviewCommands implements vscode.Disposable {
     if (item !== undefined && sessionId !== undefined) {
       return this.#decide(decision, choiceOf({ kind: "planItem", sessionId, planItem: item.id }));
     }
-    return this.#decide(decision, (placed ?? []).map(choiceOfHunk), feedback);
+    const hunks = (placed ?? []).map(({ file, hunk }) => ({ uri: file.uri, hunkId: hunk.id, rev: file.rev }));
+    return this.#decide(decision, choiceOf({ kind: "hunks", hunks }), feedback);
   }
 
   /** True if edits were decided. */
-  async #decide(wanted: Decision, choice: Choice | readonly Choice[], feedback = ""): Promise<boolean> {
-    const choices = [choice].flat();
-    const placed = this.#placedOf(choices);
+  async #decide(wanted: Decision, { scope, rev }: Choice, feedback = ""): Promise<boolean> {
+    const placed = this.#placedOf(scope);
     const files = new Set(placed.map(({ file }) => file.uri)).size;
     const decision = wanted === "accept" ? wanted : await rejectionOf(placed.map(({ hunk }) => hunk));
     if (decision === undefined) {
       return false;
     }
-    const result: DecideResult = { applied: 0, stale: 0, failed: [] };
+    let result: DecideResult;
     try {
-      for (const { scope, rev } of choices) {
-        const params = { decision, scope, ...(rev === undefined ? {} : { rev }), ...(feedback === "" ? {} : { feedback }) };
-        const { applied, stale, failed } = await this.#request(params);
-        result.applied += applied;
-        result.stale += stale;
-        result.failed.push(...failed);
-      }
+      result = await this.#request({ decision, scope, ...(rev === undefined ? {} : { rev }), ...(feedback === "" ? {} : { feedback }) });
     } catch (error) {
       void showFailure(error);
+      return false;
     }
     if (result.failed.length > 0) {
       const lines = oneLine(result.failed.map(textOf).join("; "), 400);
@@ -258,7 +253,7 @@ export class ReviewCommands implements vscode.Disposable {
    */
   async #request(params: DecideParams): Promise<DecideResult> {
     let applied = 0;
-    const most = params.rev === undefined ? 1 : MOST_TRIES;
+    const most = params.rev === undefined && params.scope.kind !== "hunks" ? 1 : MOST_TRIES;
     for (let tries = 1; ; tries++) {
       const result = await this.agent.request(requests.decide, params);
       applied += result.applied;
@@ -284,22 +279,22 @@ export class ReviewCommands implements vscode.Disposable {
     void vscode.window.showInformationMessage(message, undo).then((answer) => (answer === undo ? this.#undo(false) : undefined));
   }
 
-  /** The edits that the decisions are about. */
-  #placedOf(choices: readonly Choice[]): PlacedHunk[] {
-    const all = (): PlacedHunk[] => this.store.state.reviews.files.flatMap(({ uri }) => this.store.state.reviews.placed(uri));
-    return choices.flatMap(({ scope }) => {
-      switch (scope.kind) {
-        case "hunk":
-          return this.store.state.reviews.placed(scope.uri).filter(({ hunk }) => hunk.id === scope.hunkId);
-        case "file":
-          return this.store.state.reviews.placed(scope.uri);
-        case "planItem":
-          return this.store.state.reviews.ofItem(scope.sessionId, scope.planItem);
-        case "turn":
-        case "all":
-          return all();
-      }
-    });
+  /** The edits that a decision is about. */
+  #placedOf(scope: Scope): PlacedHunk[] {
+    const { reviews } = this.store.state;
+    const byId = ({ uri, hunkId }: ShownHunk): PlacedHunk[] => reviews.placed(uri).filter(({ hunk }) => hunk.id === hunkId);
+    switch (scope.kind) {
+      case "hunk":
+        return byId(scope);
+      case "hunks":
+        return scope.hunks.flatMap(byId);
+      case "file":
+        return reviews.placed(scope.uri);
+      case "planItem":
+        return reviews.ofItem(scope.sessionId, scope.planItem);
+      case "all":
+        return reviews.files.flatMap(({ uri }) => reviews.placed(uri));
+    }
   }
 
   /** Takes the last decision back. `goes`: to the edit that is pending again. */

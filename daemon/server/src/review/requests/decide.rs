@@ -2,6 +2,8 @@
 //!
 //! A decision about a hunk that is gone or changed since the user saw it does nothing and is reported.
 
+use std::collections::HashMap;
+
 use cairn_core::{
     ids::{FileKey, SessionId},
     review::{HunkId, Origin, OwnText},
@@ -203,19 +205,30 @@ pub(in crate::review) fn on_rejected(reviews: &mut Reviews, rejected: Rejected) 
     reviews.answer_recorded(result, reply);
 }
 
+/// The hunks that a scope names one by one, each with the revision that showed it.
+fn named<'a>(files: &Files, params: &'a DecideParams) -> HashMap<(FileKey, &'a str), Option<u32>> {
+    let entry = |uri: &str, id: &'a str, rev| Some(((files.key_of(uri)?, id), rev));
+    match &params.scope {
+        Scope::Hunk { uri, hunk_id } => entry(uri, hunk_id, params.rev).into_iter().collect(),
+        Scope::Hunks { hunks } => {
+            hunks.iter().filter_map(|it| entry(&it.uri, &it.hunk_id, it.rev)).collect()
+        }
+        Scope::File { .. } | Scope::PlanItem { .. } | Scope::All => HashMap::new(),
+    }
+}
+
 /// The hunks of the scope, in files and order; ones that are not as the user saw them are
 /// counted as stale.
 fn targets(files: &Files, params: &DecideParams, stale: &mut u32) -> Vec<Target> {
+    let named = named(files, params);
     let mut targets = Vec::new();
     let mut keys: Vec<&FileKey> = files.entries.keys().collect();
     keys.sort();
     for key in keys {
         let Some(entry) = files.entries.get(key) else { continue };
         let mut wanted = |id: &str, origin: &Origin| {
-            let wanted = match &params.scope {
-                Scope::Hunk { uri, hunk_id } => {
-                    files.key_of(uri).as_ref() == Some(key) && id == hunk_id
-                }
+            let is_wanted = match &params.scope {
+                Scope::Hunk { .. } | Scope::Hunks { .. } => named.contains_key(&(key.clone(), id)),
                 Scope::File { uri } => files.key_of(uri).as_ref() == Some(key),
                 Scope::PlanItem { session_id, plan_item } => {
                     let is_item = |session: &SessionId, item: Option<&str>| {
@@ -225,12 +238,12 @@ fn targets(files: &Files, params: &DecideParams, stale: &mut u32) -> Vec<Target>
                     is_item(&origin.session, origin.plan_item.as_deref())
                         || subagent.is_some_and(|it| is_item(&it.session, it.plan_item.as_deref()))
                 }
-                Scope::Turn { turn_id } => origin.turn == *turn_id,
                 Scope::All => true,
             };
-            let as_seen = entry.shown_since(id, params.rev);
-            *stale += u32::from(wanted && !as_seen);
-            wanted && as_seen
+            let rev = named.get(&(key.clone(), id)).copied().unwrap_or(params.rev);
+            let as_seen = entry.shown_since(id, rev);
+            *stale += u32::from(is_wanted && !as_seen);
+            is_wanted && as_seen
         };
         let operation = entry
             .operation
@@ -251,8 +264,12 @@ fn targets(files: &Files, params: &DecideParams, stale: &mut u32) -> Vec<Target>
             targets.push(Target { key: key.clone(), ids, outdated, operation });
         }
     }
-    if targets.is_empty() && *stale == 0 && matches!(params.scope, Scope::Hunk { .. }) {
-        *stale = 1;
+    if targets.is_empty() && *stale == 0 {
+        *stale = match &params.scope {
+            Scope::Hunk { .. } => 1,
+            Scope::Hunks { hunks } => u32::try_from(hunks.len()).unwrap_or(u32::MAX),
+            Scope::File { .. } | Scope::PlanItem { .. } | Scope::All => 0,
+        };
     }
     targets
 }
