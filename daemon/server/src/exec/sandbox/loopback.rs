@@ -11,7 +11,7 @@ use std::{
     mem::MaybeUninit,
     os::{
         fd::{AsFd, OwnedFd},
-        unix::net::UnixStream,
+        unix::{net::UnixStream, process::CommandExt},
     },
     path::Path,
     process::{Command, Stdio},
@@ -25,6 +25,7 @@ use rustix::{
         RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
         SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
     },
+    process::{Pid, Signal, kill_process_group},
 };
 
 use super::{builder::Builder, subcommand::SUBCOMMAND};
@@ -44,20 +45,26 @@ pub(in crate::exec) struct Loopback {
 
 impl Loopback {
     /// Builds the namespaces. Blocks for some milliseconds.
-    #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
     pub(super) fn open(builder: &Builder, program: &Path) -> io::Result<Self> {
+        Self::open_within(LIMIT, builder, program)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "part of the module that starts processes")]
+    fn open_within(limit: Duration, builder: &Builder, program: &Path) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        ours.set_read_timeout(Some(LIMIT))?;
+        ours.set_read_timeout(Some(limit))?;
         let opener: [OsString; 3] = [program.into(), SUBCOMMAND.into(), OPENER.into()];
         let mut command = Command::new(&builder.program);
         command.args(&builder.arguments).args(isolated(opener)).env_clear().current_dir("/");
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
+        command.process_group(0);
+        let child = command.spawn()?;
         // Holds the other end of the socket.
         drop(command);
         let received = receive(&ours);
         if received.is_err() {
-            let _ = child.kill();
+            // With the launcher alone its own child would stay: it waits for the launcher, and keeps stderr open.
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         }
         let output = child.wait_with_output()?;
         received.map_err(|error| {
@@ -92,5 +99,25 @@ pub(super) fn receive(from: impl AsFd) -> io::Result<Loopback> {
     match received.map(<[OwnedFd; 2]>::try_from) {
         Some(Ok([user, network])) => Ok(Loopback { user, network }),
         Some(Err(_)) | None => Err(io::Error::other("no namespaces arrived")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::sandbox::settings::SandboxBackend;
+
+    #[test]
+    fn a_launcher_that_does_not_answer_is_given_up_with_its_children() {
+        let builder = Builder {
+            backend: SandboxBackend::Bubblewrap,
+            program: "/bin/sh".into(),
+            arguments: ["-c", "sleep 1000 & sleep 1000"].map(OsString::from).into(),
+            shares_loopback: true,
+        };
+        // The child of the launcher holds stderr, which is read to its end.
+        let limit = Duration::from_millis(100);
+        let refused = Loopback::open_within(limit, &builder, Path::new("/nowhere")).unwrap_err();
+        assert!(refused.to_string().starts_with("Resource temporarily unavailable"), "{refused}");
     }
 }
