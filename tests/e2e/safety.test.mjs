@@ -44,7 +44,7 @@ scene("what a user sees of the walls", { script: "safety", conversation: "folded
     await press("printf", "Show");
     const command = card("the end of it").locator("pre");
     assert.match(await command.innerText(), /W{68} i{78} > ﷽﷽﷽ && echo the end of it/u);
-    // Every line goes on below itself, also in the middle of a word.
+    // A long line continues in the next, also in the middle of a word.
     const style = await command.evaluate((element) => [getComputedStyle(element).whiteSpace, getComputedStyle(element).overflowWrap]);
     assert.deepEqual(style, ["pre-wrap", "anywhere"]);
     await window.screenshot("safety-02 every letter");

@@ -29,7 +29,7 @@ export class ApprovalCommands implements vscode.Disposable {
     private readonly asking: Asking,
     view: View,
   ) {
-    // A key answers what is in sight; otherwise it shows it.
+    // A key answers a visible card, and shows a hidden one.
     const key = (command: string, answer: string): vscode.Disposable =>
       vscode.commands.registerCommand(command, () => (view.visible ? view.answer(answer) : view.focus()));
     this.#subscriptions = vscode.Disposable.from(

@@ -87,7 +87,7 @@ export interface AlwaysRow {
   readonly decision?: ApprovalDecision;
 }
 
-/** The two ways of "always", then each rule in lines of its own, because a list shows only short rows. */
+/** The two answers "always", then the rules, each over several rows if it is long: a list shows only short rows. */
 export function alwaysRows({ rules, pattern, rulesFolder }: Pick<Approval, "rules" | "pattern" | "rulesFolder">): AlwaysRow[] {
   const [only] = rules;
   const inDetail = rulesFolder === undefined && rules.length === 1 && only !== undefined && commandRows(only).length === 1;

@@ -84,7 +84,7 @@ impl DecisionLog {
         if formers.is_empty() {
             return;
         }
-        // With what it decided: a decision that can be undone was made.
+        // The files first: each decision in the log was made.
         for former in &formers {
             files.store_file(&former.key);
         }

@@ -46,8 +46,8 @@ impl FoundReviews {
 }
 
 impl Reviews {
-    /// Answers when what was decided is on record, so that it outlives the daemon. A record that
-    /// cannot be written holds no answer up; the status says that.
+    /// Answers once the decision is stored, so that it outlives the daemon. A record that cannot be
+    /// written delays no answer; the status reports it.
     pub(super) fn answer_recorded<T: Send + 'static>(&self, answer: T, reply: Responder<T>) {
         // A file is recorded when it is published, which may come after this answer.
         for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
