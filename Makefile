@@ -9,9 +9,6 @@ VSIX := $(EXTENSION)/cairn.vsix
 EXTENSION_SOURCES := $(shell find $(addprefix $(EXTENSION)/,src webview media l10n) -type f) \
   $(addprefix $(EXTENSION)/,package.json package.nls.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
 
-# What a program's name ends with on the system that builds.
-EXE := $(if $(filter Windows_NT,$(OS)),.exe)
-
 # Which build of the daemon is packed: the optimised one for people; for the tests the one they have
 # built already, so that they take minutes less.
 PACKED := release
@@ -60,7 +57,7 @@ unit: $(EXTENSION)/node_modules ## unit tests of daemon, extension and test runn
 debug-extension: $(EXTENSION)/node_modules ## what F5 in VS Code starts: the extension with the debug daemon
 	cargo build --locked -p cairn
 	mkdir -p $(EXTENSION)/bin $(SAMPLE)
-	cp -f target/debug/cairn$(EXE) $(EXTENSION)/bin/cairn$(EXE)
+	cp -f target/debug/cairn $(EXTENSION)/bin/cairn
 	cd $(EXTENSION) && npm run --silent build
 	cp -rn tests/sample/. $(SAMPLE)
 
@@ -89,7 +86,7 @@ deny: ## licences, sources and known faults of the crates; says so where the dat
 	  echo "The database of advisories cannot be reached: known faults of crates were NOT checked." >&2; \
 	fi
 
-check-platforms: ## the daemon for Windows (linted, linked) and macOS (linted); takes minutes
+check-platforms: ## lint the daemon for macOS; takes minutes
 	tests/platforms.sh
 
 test-daemon: system-packages daemon-for-tests ## unit, property, protocol, agent-loop, lifecycle and Neovim tests
@@ -166,7 +163,7 @@ daemon-packed:
 
 $(VSIX): daemon-packed $(EXTENSION_SOURCES) $(EXTENSION)/node_modules
 	mkdir -p $(EXTENSION)/bin
-	cp -f target/$(PACKED)/cairn$(EXE) $(EXTENSION)/bin/cairn$(EXE)
+	cp -f target/$(PACKED)/cairn $(EXTENSION)/bin/cairn
 	cp -f LICENSE LICENSE-APACHE LICENSE-MIT $(EXTENSION)/
 	cd $(EXTENSION) && npm run --silent package
 

@@ -100,7 +100,7 @@ fn translate_one(
             }
         }
         "grep" => form.take_options(),
-        "bash" | "powershell" => form.take_shell(),
+        "bash" => form.take_shell(),
         "edit_file" => {
             form.translate_edits();
             // The edits have their own names only now.
@@ -327,7 +327,7 @@ impl Form<'_> {
             (folders.first(), self.arguments.get_mut("command"))
             && !matches!(folder.as_str(), "" | "." | "./")
         {
-            *command = in_folder(&self.tool.name, folder, command);
+            *command = in_folder(folder, command);
         }
     }
 
@@ -360,11 +360,7 @@ fn joined(words: &[&str]) -> String {
 }
 
 /// Returns a command that changes to a folder first, and ends if it cannot.
-fn in_folder(tool: &str, folder: &str, command: &str) -> String {
-    if tool == "powershell" {
-        let folder = folder.replace('\'', "''");
-        return format!("Set-Location -LiteralPath '{folder}' -ErrorAction Stop; {command}");
-    }
+fn in_folder(folder: &str, command: &str) -> String {
     // A NUL character, which no shell can take; the tool refuses it in words.
     let folder = shlex::try_quote(folder).unwrap_or(folder.into());
     // `cd … && a; b` would run `b` in the wrong folder.

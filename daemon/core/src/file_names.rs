@@ -1,11 +1,10 @@
-//! Equality of file names as file systems see it: case, composed accents, ignored characters, and
-//! the spellings that only Windows knows.
+//! Equality of file names as file systems see it: case, composed accents, ignored characters, and the
+//! ends of names that Windows ignores: WSL shows its folders.
 //!
 //! Must never be used to make a path: the results are for comparing only.
 
 use std::{
     borrow::Cow,
-    fmt,
     path::{Component, Path, PathBuf},
 };
 
@@ -20,8 +19,7 @@ pub enum Case {
 
 impl Case {
     /// Case sensitivity of this operating system's usual file system.
-    pub const HERE: Self =
-        if cfg!(any(target_os = "macos", windows)) { Self::Folded } else { Self::Kept };
+    pub const HERE: Self = if cfg!(target_os = "macos") { Self::Folded } else { Self::Kept };
 }
 
 /// Returns one form (NFC) for all names that look the same because a letter and its accent are one
@@ -105,101 +103,6 @@ pub fn below(path: &Path, folder: &Path, case: Case) -> Option<PathBuf> {
     Some(path.as_path().to_owned())
 }
 
-/// Reason why Windows would resolve a path to something other than the file of that name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WindowsOddity {
-    /// `\\server\share`, `\\?\C:\x`, `\\.\pipe\x`, `\??\C:\x`
-    Namespace,
-    /// `C:x`: relative to wherever that drive is.
-    DriveRelative,
-    /// `file:stream`
-    Stream,
-    /// `NUL`, `com1.txt`
-    Device,
-    /// `PROGRA~1`
-    ShortName,
-    /// `name.` and `name ` are `name`.
-    TrailingDotOrSpace,
-    /// `<>"|?*`
-    Forbidden,
-}
-
-impl fmt::Display for WindowsOddity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            WindowsOddity::Namespace => "network and device paths are not used",
-            WindowsOddity::DriveRelative => "a drive must be followed by `\\`",
-            WindowsOddity::Stream => "streams of files are not used",
-            WindowsOddity::Device => "this name is a device",
-            WindowsOddity::ShortName => "short names are not used, give the long one",
-            WindowsOddity::TrailingDotOrSpace => "a name must not end with a dot or a space",
-            WindowsOddity::Forbidden => "a name has a character that Windows does not allow",
-        })
-    }
-}
-
-/// Finds the reason why Windows would misread a path. Must be called there before a path is looked
-/// up.
-pub fn windows_oddity(given: &str) -> Option<WindowsOddity> {
-    let path = given.replace('/', "\\");
-    if path.starts_with("\\\\") || path.starts_with("\\??\\") {
-        return Some(WindowsOddity::Namespace);
-    }
-    let mut rest = path.as_str();
-    if let Some((drive, after)) = path.split_once(':')
-        && drive.len() == 1
-        && drive.chars().all(|c| c.is_ascii_alphabetic())
-    {
-        if !after.starts_with('\\') {
-            return Some(WindowsOddity::DriveRelative);
-        }
-        rest = after;
-    }
-    rest.split('\\').find_map(odd_name)
-}
-
-fn odd_name(name: &str) -> Option<WindowsOddity> {
-    if matches!(name, "" | "." | "..") {
-        return None;
-    }
-    if name.contains(':') {
-        return Some(WindowsOddity::Stream);
-    }
-    if name.contains(['<', '>', '"', '|', '?', '*']) || name.chars().any(char::is_control) {
-        return Some(WindowsOddity::Forbidden);
-    }
-    if name.ends_with(['.', ' ']) {
-        return Some(WindowsOddity::TrailingDotOrSpace);
-    }
-    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
-    if is_device(&stem.trim_end_matches(' ').to_uppercase()) {
-        return Some(WindowsOddity::Device);
-    }
-    is_short_name(stem, extension).then_some(WindowsOddity::ShortName)
-}
-
-fn is_device(stem: &str) -> bool {
-    let numbered = ["COM", "LPT"].iter().find_map(|port| stem.strip_prefix(port));
-    let port = |number: &str| {
-        let mut digits = number.chars();
-        let one = digits.next().is_some_and(|c| c.is_ascii_digit() || "¹²³".contains(c));
-        one && digits.next().is_none()
-    };
-    matches!(stem, "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" | "CLOCK$")
-        || numbered.is_some_and(port)
-}
-
-/// Returns true for a short name such as `ABCDEF~1.TXT`: at most eight characters with a number at
-/// the end, and three.
-fn is_short_name(stem: &str, extension: &str) -> bool {
-    let Some((start, number)) = stem.rsplit_once('~') else { return false };
-    !start.is_empty()
-        && stem.chars().count() <= 8
-        && extension.chars().count() <= 3
-        && !number.is_empty()
-        && number.chars().all(|c| c.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,50 +161,6 @@ mod tests {
             let found = |case| below(Path::new(path), Path::new(folder), case);
             assert_eq!(found(Case::Kept), kept.map(PathBuf::from), "{path}");
             assert_eq!(found(Case::Folded), caseless.map(PathBuf::from), "{path}");
-        }
-    }
-
-    #[test]
-    fn names_with_a_special_meaning_on_windows_are_detected() {
-        use WindowsOddity::{
-            Device, DriveRelative, Forbidden, Namespace, ShortName, Stream, TrailingDotOrSpace,
-        };
-        for (given, expected) in [
-            (r"\\server\share\x", Some(Namespace)),
-            ("//server/share", Some(Namespace)),
-            (r"\\?\C:\ws\x", Some(Namespace)),
-            (r"\\.\pipe\x", Some(Namespace)),
-            (r"\??\C:\x", Some(Namespace)),
-            ("C:x", Some(DriveRelative)),
-            ("c:", Some(DriveRelative)),
-            ("a.txt:hidden", Some(Stream)),
-            ("a.txt::$DATA", Some(Stream)),
-            (r"C:\ws\.git::$INDEX_ALLOCATION\config", Some(Stream)),
-            ("NUL", Some(Device)),
-            ("src/con.txt", Some(Device)),
-            ("aux .rs", Some(Device)),
-            ("COM1", Some(Device)),
-            ("lpt¹.log", Some(Device)),
-            ("CONOUT$", Some(Device)),
-            ("GIT~1/config", Some(ShortName)),
-            ("PROGRA~1", Some(ShortName)),
-            ("ABCDE~12.TXT", Some(ShortName)),
-            (".git.", Some(TrailingDotOrSpace)),
-            (".vscode /tasks.json", Some(TrailingDotOrSpace)),
-            ("...", Some(TrailingDotOrSpace)),
-            ("a?b", Some(Forbidden)),
-            ("a\u{1}b", Some(Forbidden)),
-            (r"C:\ws\src\a.rs", None),
-            ("src/../a.rs", None),
-            ("./a", None),
-            ("console.ts", None),
-            ("com10", None),
-            ("com", None),
-            ("notes~draft", None),
-            ("a-long-name~1.markdown", None),
-            ("~", None),
-        ] {
-            assert_eq!(windows_oddity(given), expected, "{given}");
         }
     }
 }

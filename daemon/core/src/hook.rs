@@ -79,20 +79,13 @@ impl Hooks {
         self.0.iter().filter(move |hook| {
             hook.event == event
                 && (hook.tools.is_empty()
-                    || tool.is_some_and(|tool| hook.tools.iter().any(|name| same_tool(name, tool))))
+                    || tool.is_some_and(|tool| hook.tools.iter().any(|name| name == tool)))
         })
     }
 
     pub fn has(&self, event: HookEvent) -> bool {
         self.0.iter().any(|hook| hook.event == event)
     }
-}
-
-/// Compares names of tools. The shell tools of all systems are treated as equal: a hook for one of them
-/// must also apply on another system.
-fn same_tool(name: &str, tool: &str) -> bool {
-    const SHELLS: [&str; 2] = ["bash", "powershell"];
-    name == tool || (SHELLS.contains(&name) && SHELLS.contains(&tool))
 }
 
 /// End of a hook's process.
@@ -270,7 +263,6 @@ mod tests {
         ]);
         let count = |event, tool| hooks.at(event, tool).count();
         assert_eq!(count(HookEvent::BeforeTool, Some("bash")), 2);
-        assert_eq!(count(HookEvent::BeforeTool, Some("powershell")), 2, "as on another system");
         assert_eq!(count(HookEvent::BeforeTool, Some("glob")), 1);
         assert_eq!(count(HookEvent::TurnEnd, None), 1);
         assert!(hooks.has(HookEvent::TurnEnd) && !hooks.has(HookEvent::AfterTool));

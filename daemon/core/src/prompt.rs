@@ -17,7 +17,7 @@ pub struct Surroundings {
     /// Their names in paths, while several are open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folder_names: Vec<String>,
-    /// `linux`, `macos`, `windows`.
+    /// `linux`, `macos`.
     pub os: String,
     /// `YYYY-MM-DD`.
     pub date: String,

@@ -96,7 +96,7 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
                 Text::new(&edit::rewrite(&text, &edited(shown, edits).to_string()))
             };
             let bytes = encode(&new, decoded.encoding)?;
-            done(workspace.replace(&path, file, &bytes)?)
+            done(workspace.replace(&path, &file, &bytes)?)
         }
         FileChange::Delete { expected_hash, empty_folders } => {
             let (_, file) = expected(workspace, &path, expected_hash)?;

@@ -13,6 +13,7 @@ mod terminal;
 mod text;
 
 use std::{
+    fs,
     io::{IsTerminal, Read},
     path::{Path, PathBuf},
     pin::pin,
@@ -39,7 +40,7 @@ use crate::{
     environment::Environment,
     event::{ClientEvent, Initialized, Remember, Request, RequestError, Responder},
     exec, hub, signals,
-    workspace::{Workspace, canonical},
+    workspace::Workspace,
 };
 
 pub use models::check_model;
@@ -209,9 +210,9 @@ fn work_folder(arguments: &RunArguments) -> Result<PathBuf, Failure> {
         let made = tempfile::Builder::new().prefix("cairn-demo-").tempdir();
         let made =
             made.map_err(|error| Failure::engine(format!("no folder for the demo: {error}")))?;
-        return canonical(&made.keep()).map_err(|error| Failure::engine(error.to_string()));
+        return fs::canonicalize(made.keep()).map_err(|error| Failure::engine(error.to_string()));
     }
-    let folder = canonical(&arguments.workspace)
+    let folder = fs::canonicalize(&arguments.workspace)
         .map_err(|error| Failure::usage(format!("{shown} cannot be opened: {error}")))?;
     if !folder.is_dir() {
         return Err(Failure::usage(format!("{} is not a folder", folder.display())));

@@ -32,6 +32,5 @@ mod small_file;
 pub mod store;
 pub mod telemetry;
 pub mod tools;
-#[cfg(unix)]
 pub mod watchdog;
 pub mod workspace;

@@ -2,12 +2,10 @@
 
 use std::{io::Write, process::ExitCode};
 
-#[cfg(unix)]
-use cairn::watchdog;
 use cairn::{
     cli::{self, CliCommand},
     environment::Environment,
-    exec, hardening, headless, hub, lsp, signals, telemetry,
+    exec, hardening, headless, hub, lsp, signals, telemetry, watchdog,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -53,7 +51,6 @@ fn with_runtime(log: &str, job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
 }
 
 fn serve(runtime: &Runtime) -> ExitCode {
-    #[cfg(unix)]
     if let Err(error) = watchdog::begin(rustix::stdio::stdin(), exec::kill_all) {
         tracing::warn!("nothing ends a daemon that hangs: {error}");
     }

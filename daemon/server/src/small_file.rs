@@ -4,8 +4,11 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
+
+use rustix::fs::OFlags;
 
 /// Reads a regular file of at most `most` bytes. Follows links.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
@@ -34,14 +37,8 @@ pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
 
 /// Opens without waiting for the writer of a pipe.
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    }
-    options.open(path)
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
 }
 
 #[cfg(test)]

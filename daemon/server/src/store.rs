@@ -17,18 +17,15 @@ pub mod sessions;
 pub mod tasks;
 
 /// State folder: `CAIRN_STATE_DIR`, else `cairn` in `XDG_STATE_HOME`, else `~/.local/state/cairn`,
-/// also on macOS. On Windows it is `%LOCALAPPDATA%\cairn`, which is not synchronised to other
-/// machines. `None`: no variable names a folder.
+/// also on macOS. `None`: no variable names a folder.
 pub fn state_dir(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let usual = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_STATE_HOME" };
-    folder(variable, "CAIRN_STATE_DIR", usual, ".local/state")
+    folder(variable, "CAIRN_STATE_DIR", "XDG_STATE_HOME", ".local/state")
 }
 
 /// Folder of the user's configuration: `CAIRN_CONFIG_DIR`, else `cairn` in `XDG_CONFIG_HOME` or
-/// `~/.config`. On Windows it is `%APPDATA%\cairn`.
+/// `~/.config`.
 pub fn config_dir(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let usual = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
-    folder(variable, "CAIRN_CONFIG_DIR", usual, ".config")
+    folder(variable, "CAIRN_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")
 }
 
 fn folder(

@@ -24,13 +24,11 @@ use cairn_core::{
 
 mod change;
 mod ignore_rules;
-#[cfg(unix)]
 pub(crate) mod nofollow;
 mod resolve;
 mod root_dir;
 mod several;
 mod similar;
-mod spelling;
 pub mod uri;
 mod walk;
 
@@ -38,7 +36,6 @@ pub use resolve::{PathError, without_dots};
 pub use root_dir::Done;
 use root_dir::{Kind, RootDir};
 pub use several::OpenFolder;
-pub use spelling::canonical;
 pub use uri::{canonical_uri, key_of, path_of, uri_of};
 pub use walk::{Entry, Hidden, TRAPPED, Walked};
 
@@ -106,8 +103,8 @@ impl Workspace {
 
     pub fn open_folders(folders: Vec<OpenFolder>) -> anyhow::Result<Self> {
         anyhow::ensure!(!folders.is_empty(), "no workspace folder is open");
-        let home = std::env::var_os(spelling::HOME);
-        let home = home.and_then(|home| canonical(Path::new(&home)).ok());
+        let home = std::env::var_os("HOME");
+        let home = home.and_then(|home| fs::canonicalize(home).ok());
         let mut workspace = Self {
             folders: Vec::new(),
             names: several::names(&folders),
@@ -118,9 +115,9 @@ impl Workspace {
             forms: Mutex::default(),
         };
         for OpenFolder { path, name: _ } in folders {
-            let folder = spelling::absolute(&path)
+            let folder = std::path::absolute(&path)
                 .with_context(|| format!("workspace folder {}", path.display()))?;
-            let canonical = canonical(&folder)
+            let canonical = fs::canonicalize(&folder)
                 .with_context(|| format!("workspace folder {}", folder.display()))?;
             anyhow::ensure!(canonical.is_dir(), "{} is not a folder", folder.display());
             let held = RootDir::open(&folder)
@@ -179,10 +176,10 @@ impl Workspace {
                 quoted(name).into_owned()
             }
             Some((Some(name), inside)) => {
-                quoted(&format!("{name}/{}", spelling::shown(inside))).into_owned()
+                quoted(&format!("{name}/{}", inside.to_string_lossy())).into_owned()
             }
             Some((None, inside)) => {
-                let name = spelling::shown(inside);
+                let name = inside.to_string_lossy();
                 // A name that would be parsed as a home folder, a URI or an empty path.
                 let misread =
                     name.starts_with('~') || name.starts_with("file:") || name.trim().is_empty();
@@ -358,7 +355,7 @@ impl fmt::Display for WorkspacePath {
 
 /// Mode of a file, unless a new file usually has it.
 fn unusual_mode(metadata: &Metadata) -> Option<u32> {
-    root_dir::mode_of(metadata).filter(|mode| !matches!(mode, 0o644 | 0o664))
+    Some(root_dir::mode_of(metadata)).filter(|mode| !matches!(mode, 0o644 | 0o664))
 }
 
 fn read_bounded(path: &WorkspacePath, file: &mut File) -> Result<Vec<u8>, ReadError> {

@@ -37,7 +37,6 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   delete_file: "delete",
   move_file: "move",
   bash: "run",
-  powershell: "run",
   task: "task",
 };
 /** Calls about the plan that only look. */

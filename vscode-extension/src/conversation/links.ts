@@ -30,8 +30,7 @@ export function readTarget(target: string): Target | undefined {
   }
   const [, line, column, hash, last] = PLACE.exec(target) ?? [];
   const path = decoded(target.replace(PLACE, "").replace(/^file:\/\//iu, ""));
-  // On Windows a path may begin with a drive; any other scheme is refused.
-  if (path === "" || (/^[a-z][\w+.-]*:/iu.test(path) && !/^[a-z]:[\\/]/iu.test(path))) {
+  if (path === "" || /^[a-z][\w+.-]*:/iu.test(path)) {
     return undefined;
   }
   const at = line ?? hash;

@@ -41,16 +41,13 @@ async function openAddress(address: string): Promise<void> {
 /** The file of the workspace that a path means: with the name of its folder in front, from the root of a folder, or as a whole path. */
 async function fileOf(path: string): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
-  const slashed = path.replace(/\\/gu, "/");
   const roots = folders.map(({ uri }) => uri.path);
-  const isWhole = slashed.startsWith("/") || /^[a-z]:\//iu.test(slashed);
-  const whole = /^[a-z]:/iu.test(slashed) ? `/${slashed}` : slashed;
-  const named = folders.filter(({ name }) => folders.length > 1 && slashed.startsWith(`${name}/`));
+  const named = folders.filter(({ name }) => folders.length > 1 && path.startsWith(`${name}/`));
   const below = [
-    ...named.map(({ uri, name }) => vscode.Uri.joinPath(uri, slashed.slice(name.length))),
-    ...folders.map(({ uri }) => vscode.Uri.joinPath(uri, slashed)),
+    ...named.map(({ uri, name }) => vscode.Uri.joinPath(uri, path.slice(name.length))),
+    ...folders.map(({ uri }) => vscode.Uri.joinPath(uri, path)),
   ];
-  const candidates = isWhole ? folders.map(({ uri }) => uri.with({ path: whole })) : below;
+  const candidates = path.startsWith("/") ? folders.map(({ uri }) => uri.with({ path })) : below;
   for (const uri of candidates.filter((candidate) => isInside(candidate.path, roots))) {
     try {
       if ((await vscode.workspace.fs.stat(uri)).type !== vscode.FileType.Directory) {

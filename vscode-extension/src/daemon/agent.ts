@@ -125,7 +125,7 @@ export class Agent implements vscode.Disposable {
       setting: this.#configuration.text("daemon.path"),
       extension: this.#context.extensionPath,
       path: process.env["PATH"] ?? "",
-      windows: process.platform === "win32",
+      platform: process.platform,
       isExecutable,
     });
     if (found.kind === "missing") {

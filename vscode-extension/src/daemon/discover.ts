@@ -1,4 +1,4 @@
-import { posix, win32 } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 import { l10n } from "vscode";
 
 /** Places to search for the daemon, and a check of a path. */
@@ -8,7 +8,7 @@ export interface Places {
   /** Folder of this extension. */
   readonly extension: string;
   readonly path: string;
-  readonly windows: boolean;
+  readonly platform: NodeJS.Platform;
   readonly isExecutable: (path: string) => boolean;
 }
 
@@ -19,22 +19,23 @@ export type Found =
 /** The setting, else the binary shipped in the package, else the first one on the PATH. */
 export function discover(places: Places): Found {
   const { setting, isExecutable } = places;
-  const system = places.windows ? win32 : posix;
+  if (places.platform === "win32") {
+    return { kind: "missing", message: l10n.t("Cairn runs on Windows inside WSL: open the folder with “WSL: Reopen Folder in WSL”.") };
+  }
   if (setting !== "") {
     return isExecutable(setting)
       ? { kind: "found", path: setting, from: "setting" }
       : { kind: "missing", message: l10n.t("The setting cairn.daemon.path names {0}, which is not an executable file.", setting) };
   }
-  const name = places.windows ? "cairn.exe" : "cairn";
-  const bundled = system.join(places.extension, "bin", name);
+  const bundled = join(places.extension, "bin", "cairn");
   if (isExecutable(bundled)) {
     return { kind: "found", path: bundled, from: "bundle" };
   }
   const onPath = places.path
-    .split(system.delimiter)
+    .split(delimiter)
     // A relative one would be another in each workspace, and a repository must not bring a daemon.
-    .filter((folder) => system.isAbsolute(folder))
-    .map((folder) => system.join(folder, name))
+    .filter((folder) => isAbsolute(folder))
+    .map((folder) => join(folder, "cairn"))
     .find(isExecutable);
   return onPath === undefined
     ? {

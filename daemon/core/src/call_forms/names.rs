@@ -39,7 +39,6 @@ pub(super) const TOOLS: Aliases = &[
     ("glob", &["globfiles", "filesearch", "findfiles", "globfilesearch"]),
     ("grep", &["grepsearch", "ripgrep", "searchfilecontent", "searchfiles", "grepfiles"]),
     ("bash", SHELLS),
-    ("powershell", SHELLS),
     ("task", &["agent"]),
     ("process_output", &["bashoutput", "taskoutput"]),
     ("process_stop", &["killshell", "killbash", "taskstop"]),
@@ -188,7 +187,7 @@ pub(super) fn arguments(tool: &str) -> Aliases {
             ("after", &["after_context", "afterContext"]),
             ("output", &["output_mode", "outputMode"]),
         ],
-        "bash" | "powershell" => &[
+        "bash" => &[
             ("command", &["cmd", "script", "commands"]),
             ("timeout_ms", &["timeoutMs", "timeout_milliseconds"]),
             ("background", &["is_background", "run_in_background", "isBackground"]),

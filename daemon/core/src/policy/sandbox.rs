@@ -331,7 +331,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn a_folder_is_mounted_before_its_contents() {
         let found = SandboxPaths {
             writable: paths(&["/tmp/a/ws", "/home/me/.config/Code/ws", "/home/me"]),
@@ -373,7 +372,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn of_two_mounts_at_one_path_the_stricter_is_used() {
         let found = SandboxPaths {
             writable: paths(&["/ws", "/tmp", "/ws/lib", "/", "/dev"]),
@@ -395,7 +393,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn folders_on_the_way_to_a_mount_in_the_private_home_are_mounts() {
         let placed = Placed { from: "/state/config".into(), at: "/home/me/.cargo/config".into() };
         let mut found = SandboxPaths {

@@ -185,8 +185,7 @@ impl Session {
             return None;
         }
         let turn = self.turn.as_mut().filter(|turn| turn.rounds + 1 < self.settings.max_rounds)?;
-        let runs = ["bash", "powershell"];
-        let can_run = self.settings.tools.iter().any(|tool| runs.contains(&tool.name.as_str()));
+        let can_run = self.settings.tools.iter().any(|tool| tool.name == "bash");
         let text = self.reminders.end(&self.settings.reminders, &self.plan, can_run)?;
         turn.rounds += 1;
         Some(text)

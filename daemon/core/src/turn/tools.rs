@@ -52,7 +52,7 @@ impl Work {
         let ToolArguments::Object(arguments) = &call.arguments else { return None };
         let argument = |name| Some(arguments.get(name)?.as_str()?.to_owned());
         match call.name.as_str() {
-            "bash" | "powershell" => argument("command").map(Self::Command),
+            "bash" => argument("command").map(Self::Command),
             "edit_file" | "write_file" | "delete_file" => argument("path").map(Self::Edit),
             "move_file" => argument("to").map(Self::Edit),
             "task" => Some(Self::Subagent),

@@ -34,36 +34,6 @@ const ALLOWED: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// Further variables on Windows, by which programs find the system and their own folders.
-const ALLOWED_ON_WINDOWS: &[&str] = &[
-    "ALLUSERSPROFILE",
-    "APPDATA",
-    "COMMONPROGRAMFILES",
-    "COMMONPROGRAMFILES(X86)",
-    "COMMONPROGRAMW6432",
-    "COMSPEC",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "LOCALAPPDATA",
-    "NUMBER_OF_PROCESSORS",
-    "OS",
-    "PATHEXT",
-    "PROCESSOR_ARCHITECTURE",
-    "PROGRAMDATA",
-    "PROGRAMFILES",
-    "PROGRAMFILES(X86)",
-    "PROGRAMW6432",
-    "PUBLIC",
-    "SYSTEMDRIVE",
-    "SYSTEMROOT",
-    "TEMP",
-    "TMP",
-    "USERDOMAIN",
-    "USERNAME",
-    "USERPROFILE",
-    "WINDIR",
-];
-
 /// Variables that turn off colours, pagers and password prompts, which nobody would answer.
 const FIXED: &[(&str, &str)] =
     &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
@@ -90,14 +60,12 @@ pub(super) fn for_command(
     mark: &str,
 ) -> Vec<(OsString, OsString)> {
     let allowed = inherited
-        .filter(|(name, _)| name.to_str().is_some_and(|name| is_allowed(name, cfg!(windows))))
-        .map(|(name, value)| {
-            if name.eq_ignore_ascii_case("PATH") {
-                (name, absolute_folders(&value))
-            } else {
-                (name, value)
-            }
-        });
+        .filter(|(name, _)| name.to_str().is_some_and(|name| ALLOWED.contains(&name)))
+        .map(
+            |(name, value)| {
+                if name == "PATH" { (name, absolute_folders(&value)) } else { (name, value) }
+            },
+        );
     let editors = match spec.input {
         CommandInput::Terminal(_) => &[],
         CommandInput::Text(_) | CommandInput::Pipe(_) => EDITORS,
@@ -115,14 +83,6 @@ pub(super) fn for_command(
 pub fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").map(|path| absolute_folders(&path));
     path.iter().flat_map(env::split_paths).collect()
-}
-
-/// True for a variable on the allow-list. Names on Windows ignore case.
-fn is_allowed(name: &str, on_windows: bool) -> bool {
-    if !on_windows {
-        return ALLOWED.contains(&name);
-    }
-    ALLOWED.iter().chain(ALLOWED_ON_WINDOWS).any(|allowed| allowed.eq_ignore_ascii_case(name))
 }
 
 fn is_dangerous(name: &str) -> bool {
@@ -184,24 +144,5 @@ mod tests {
             .collect();
         expect_test::expect!["PATH=/bin:/usr/bin HOME=/home/me TERM=dumb PAGER=cat GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 EXTRA=1 CAIRN_CALL=m"]
             .assert_eq(&names.join(" "));
-    }
-
-    #[test]
-    fn windows_allows_more_variables_and_ignores_case() {
-        for (name, on_unix, on_windows) in [
-            ("PATH", true, true),
-            ("Path", false, true),
-            ("SystemRoot", false, true),
-            ("ProgramFiles(x86)", false, true),
-            ("OPENAI_API_KEY", false, false),
-            ("PSModulePath", false, false),
-            ("NODE_OPTIONS", false, false),
-        ] {
-            assert_eq!(
-                (is_allowed(name, false), is_allowed(name, true)),
-                (on_unix, on_windows),
-                "{name}"
-            );
-        }
     }
 }

@@ -7,6 +7,7 @@
 use std::{
     fs::{File, Metadata},
     io::{self, BufRead, BufReader, Read},
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -53,26 +54,12 @@ struct IndexEntry {
 }
 
 impl IndexEntry {
-    #[cfg(unix)]
     fn is_of(&self, data: &Metadata) -> bool {
-        use std::os::unix::fs::MetadataExt;
         let low = |number: u64| (number & u64::from(u32::MAX)) as u32;
         let is_same_second = low(data.mtime() as u64) == self.seconds;
         let is_same_moment =
             self.nanoseconds == 0 || data.mtime_nsec() == i64::from(self.nanoseconds);
         data.is_file() && is_same_second && is_same_moment && low(data.len()) == self.size
-    }
-
-    #[cfg(windows)]
-    fn is_of(&self, data: &Metadata) -> bool {
-        use std::os::windows::fs::MetadataExt;
-        /// From 1601 to 1970, in steps of 100 ns.
-        const EPOCH: u64 = 116_444_736_000_000_000;
-        let steps = data.last_write_time().saturating_sub(EPOCH);
-        let is_same_second = (steps / 10_000_000) as u32 == self.seconds;
-        let is_same_moment =
-            self.nanoseconds == 0 || (steps % 10_000_000) as u32 * 100 == self.nanoseconds;
-        data.is_file() && is_same_second && is_same_moment && data.len() as u32 == self.size
     }
 }
 

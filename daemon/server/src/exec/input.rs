@@ -2,6 +2,8 @@
 
 use std::{io, sync::Arc};
 
+use tokio::{io::AsyncWriteExt, net::unix::pipe::Sender};
+
 use super::terminal::Terminal;
 
 /// Standard input of a command.
@@ -21,9 +23,7 @@ impl CommandInput {
     }
 
     /// Creates a pipe, and its end to write to.
-    #[cfg(unix)]
     pub fn pipe() -> io::Result<(Self, InputWriter)> {
-        use tokio::net::unix::pipe::Sender;
         let (reader, writer) = io::pipe()?;
         let sender = Sender::from_owned_fd(writer.into())?;
         Ok((Self::Pipe(Arc::new(reader)), InputWriter { sender, is_terminal: false }))
@@ -32,15 +32,9 @@ impl CommandInput {
     /// Creates a terminal, and its end to write to.
     #[cfg(target_os = "linux")]
     pub fn terminal() -> io::Result<(Self, InputWriter)> {
-        use tokio::net::unix::pipe::Sender;
         let terminal = Terminal::open()?;
         let sender = Sender::from_file_unchecked(terminal.user_end()?)?;
         Ok((Self::Terminal(terminal), InputWriter { sender, is_terminal: true }))
-    }
-
-    #[cfg(windows)]
-    pub fn pipe() -> io::Result<(Self, InputWriter)> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "no input can be sent on this system"))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -52,8 +46,7 @@ impl CommandInput {
 /// End of a command's input to write to. Dropping it ends the input of a pipe.
 #[derive(Debug)]
 pub struct InputWriter {
-    #[cfg(unix)]
-    sender: tokio::net::unix::pipe::Sender,
+    sender: Sender,
     is_terminal: bool,
 }
 
@@ -62,15 +55,8 @@ const END_OF_TRANSMISSION: &[u8] = &[4];
 
 impl InputWriter {
     /// Writes a part, and returns its length. Waits while the command takes no more.
-    #[cfg(unix)]
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        use tokio::io::AsyncWriteExt;
         self.sender.write(bytes).await
-    }
-
-    #[cfg(windows)]
-    pub async fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Ends the input. True if the writer must be dropped for it.

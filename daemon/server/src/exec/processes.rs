@@ -9,8 +9,6 @@ mod linux;
 mod output_pipe;
 #[cfg(not(target_os = "linux"))]
 mod portable;
-#[cfg(any(windows, test))]
-mod powershell;
 
 #[cfg(target_os = "linux")]
 use linux as system;

@@ -4,7 +4,10 @@
 //! The file has the keys of the editor's settings, without `cairn.`. A fault in it stops the run: a
 //! script must not continue without a rule that its author wrote.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use cairn_core::policy::command::Rule;
 use cairn_protocol::{StatusProblem, settings};
@@ -14,7 +17,6 @@ use toml_edit::{Document, Item, TableLike};
 use crate::{
     cli::{RunArguments, RunMode},
     config, small_file,
-    workspace::canonical,
 };
 
 /// Name of the file in the configuration folder.
@@ -183,7 +185,7 @@ fn add_options(section: &mut Map<String, Value>, arguments: &RunArguments) -> Re
         section.insert("model.name".into(), name.as_str().into());
     }
     if let Some(file) = replay {
-        let file = canonical(file)
+        let file = fs::canonicalize(file)
             .map_err(|error| format!("--replay {} cannot be opened: {error}", file.display()))?;
         section.insert("model.provider".into(), "replay".into());
         section.insert("model.replayFile".into(), file.to_string_lossy().into());
@@ -216,7 +218,7 @@ fn add_options(section: &mut Map<String, Value>, arguments: &RunArguments) -> Re
     }
     for folder in writable {
         let shown = folder.display();
-        let folder = canonical(folder)
+        let folder = fs::canonicalize(folder)
             .map_err(|error| format!("--writable {shown} cannot be opened: {error}"))?;
         if !folder.is_dir() {
             return Err(format!("--writable {shown} is not a folder"));

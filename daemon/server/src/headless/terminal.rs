@@ -14,7 +14,6 @@ use cairn_protocol::{
     AskParams, EndReason, Need, Notice, SaveParams, SaveResult, TurnPhase,
 };
 use futures_util::{FutureExt, future::BoxFuture};
-#[cfg(unix)]
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
@@ -83,7 +82,6 @@ impl TerminalEditor {
         if !question.is_empty() {
             tokio::time::sleep(TIME_TO_SEE).await;
         }
-        #[cfg(unix)]
         let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
         let _ = CleanStderr.write_all(prompt.as_bytes());
         let read = tokio::task::spawn_blocking(|| {

@@ -10,6 +10,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
@@ -300,21 +301,11 @@ impl Commands {
 }
 
 /// Time (`ctime`) of the last change of the file, its name or its owner. Programs cannot set it.
-#[cfg(unix)]
 fn changed_at(path: &Path) -> Option<SystemTime> {
-    use std::os::unix::fs::MetadataExt;
-
     let meta = fs::symlink_metadata(path).ok()?;
     let seconds = u64::try_from(meta.ctime()).ok()?;
     let nanos = u32::try_from(meta.ctime_nsec()).ok()?;
     SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos))
-}
-
-/// The later of modification and creation time. Programs can set both, but the system has no other.
-#[cfg(not(unix))]
-fn changed_at(path: &Path) -> Option<SystemTime> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    meta.modified().ok().max(meta.created().ok())
 }
 
 /// True for a path in a folder that tools fill with third-party files.

@@ -4,17 +4,8 @@
 
 use std::time::Duration;
 
+use rustix::process::{Pid, test_kill_process};
 use tokio::time::{Instant, MissedTickBehavior, timeout, timeout_at};
-
-#[cfg(unix)]
-mod unix;
-#[cfg(windows)]
-mod windows;
-
-#[cfg(unix)]
-pub(super) use unix::Parent;
-#[cfg(windows)]
-pub(super) use windows::Parent;
 
 /// Time for the whole shutdown. Editors kill the daemon after two seconds.
 const LEAVE: Duration = Duration::from_millis(1000);
@@ -61,6 +52,27 @@ impl SessionExit {
             | SessionEnd::Terminated
             | SessionEnd::ParentGone => u8::from(!self.after_shutdown),
         }
+    }
+}
+
+/// Process of the client that was alive at `initialize`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parent(Pid);
+
+impl Parent {
+    /// Returns `None` for a process that is not visible from here, as outside of a container. Call
+    /// it before `initialize` is answered, while the client is certainly alive.
+    pub(super) fn visible(id: u32) -> Option<Parent> {
+        i32::try_from(id)
+            .ok()
+            .and_then(Pid::from_raw)
+            .map(Parent)
+            .filter(|parent| parent.is_alive())
+    }
+
+    fn is_alive(self) -> bool {
+        // A refused signal also proves that the process exists.
+        test_kill_process(self.0) != Err(rustix::io::Errno::SRCH)
     }
 }
 

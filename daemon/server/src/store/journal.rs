@@ -119,7 +119,7 @@ trait Sink: Write + Send {
 
 impl Sink for File {
     fn cut(&mut self, length: u64) -> io::Result<()> {
-        cut(self, length)
+        self.set_len(length)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -155,15 +155,13 @@ impl Journal {
             },
         };
         // It may have been removed between the two.
-        if is_removed(&file, path)? {
+        if is_removed(&file)? {
             return Err(ErrorKind::NotFound.into());
         }
         let scan = lines::scan(&file, |record| {
             visit(record);
             ControlFlow::Continue(())
         })?;
-        // Not every system writes behind the end.
-        (&file).seek(SeekFrom::Start(scan.end))?;
         let mut recovery = Recovery::of(&scan);
         let access = match (lock, &mut recovery.damage) {
             (Err(reason), _) => JournalAccess::Read(reason),
@@ -407,15 +405,9 @@ fn cut_off(path: &Path, file: &File, end: u64) -> io::Result<PathBuf> {
         let _ = fs::remove_file(&saved);
         return Err(error);
     }
-    cut(file, end)?;
+    file.set_len(end)?;
     file.sync_all()?;
     Ok(saved)
-}
-
-/// Cuts the file and moves the position to its new end.
-fn cut(mut file: &File, length: u64) -> io::Result<()> {
-    file.set_len(length)?;
-    file.seek(SeekFrom::Start(length)).map(drop)
 }
 
 fn new_beside(path: &Path) -> io::Result<(PathBuf, File)> {

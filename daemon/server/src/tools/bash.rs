@@ -1,5 +1,5 @@
 //! `bash`: runs a command in a sandbox, after the user allowed exactly this text. Where no sandbox works,
-//! the question names it. On Windows the tool is `powershell`, without a sandbox.
+//! the question names it.
 
 use std::time::Duration;
 
@@ -37,41 +37,19 @@ pub(super) struct Bash {
     pub(super) limits: CommandLimits,
 }
 
-/// Description of the system's shell for the model.
-struct Shell {
-    name: &'static str,
-    description: &'static str,
-    /// True if a command can ask for more rights than its sandbox gives.
-    grants: bool,
-}
+/// Name of the tool.
+const NAME: &str = "bash";
 
-const HERE: &Shell = if cfg!(windows) { &POWERSHELL } else { &BASH };
-
-const BASH: Shell = Shell {
-    name: "bash",
-    description: "Runs a command with bash in the workspace folder, after the user allowed it, and \
-        answers with its output (both streams; of long output the first {head} and last {tail} KiB) and \
-        exit code. Each call is a new shell: `cd` and variables do not last, and what it leaves \
-        behind with `&` is ended with it. A command that outlives timeout_ms goes on as a process, \
-        as one started with `background` does at once. It runs in a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
-        editors and agents (a new repository or file of this kind is moved away and the user is \
-        asked about it: make repositories for tests in /tmp), and has no network but a \
-        loopback, which the commands of a session share. The home folder in it is a private one with the user's toolchains and nothing \
-        else. To read, find or change files use the other tools.",
-    grants: true,
-};
-
-const POWERSHELL: Shell = Shell {
-    name: "powershell",
-    description: "Runs a command with Windows PowerShell 5.1 (not bash, not PowerShell 7: there is \
-        no `&&`) in the workspace folder, after the user allowed it, and answers with its output \
-        (both streams; of long output the first {head} and last {tail} KiB) and exit code, which is 1 \
-        whenever the last command failed. Each call is a new shell without a terminal: nothing can \
-        be typed in, `cd` and variables do not last, and processes left in the background are \
-        ended with it. It has at most 12,000 characters. To read, find or change files use the \
-        other tools.",
-    grants: false,
-};
+/// Description of the tool for the model, with placeholders for the limits of output.
+const DESCRIPTION: &str = "Runs a command with bash in the workspace folder, after the user allowed it, and \
+    answers with its output (both streams; of long output the first {head} and last {tail} KiB) and \
+    exit code. Each call is a new shell: `cd` and variables do not last, and what it leaves \
+    behind with `&` is ended with it. A command that outlives timeout_ms goes on as a process, \
+    as one started with `background` does at once. It runs in a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
+    editors and agents (a new repository or file of this kind is moved away and the user is \
+    asked about it: make repositories for tests in /tmp), and has no network but a \
+    loopback, which the commands of a session share. The home folder in it is a private one with the user's toolchains and nothing \
+    else. To read, find or change files use the other tools.";
 
 impl Tool for Bash {
     fn kind(&self) -> ToolKind {
@@ -79,11 +57,30 @@ impl Tool for Bash {
     }
 
     fn spec(&self) -> ToolSpec {
-        HERE.spec(self.limits)
+        let (usual, longest) = (self.limits.usual.as_millis(), self.limits.longest.as_millis());
+        let properties = json!({
+            "command": {"type": "string"},
+            "background": {"type": "boolean", "description": "For servers and watchers"},
+            "timeout_ms": {"type": "integer", "minimum": 1, "description": format!("Default {usual}, at most {longest}")},
+            "terminal": {"type": "boolean", "description": "Background, in a terminal"},
+            "needs": {
+                "type": "array",
+                "items": {"type": "string", "enum": ["network", "git"]},
+                "description": "What this command cannot do without; the user is asked each time. `network`: it reaches the Internet and the machine's own services, as to install packages or to fetch. `git`: it may change .git except hooks and config, as to commit or to switch branches."
+            },
+        });
+        ToolSpec {
+            name: NAME.to_owned(),
+            description: DESCRIPTION
+                .replace("{head}", &(HEAD_BYTES / 1024).to_string())
+                .replace("{tail}", &(TAIL_BYTES / 1024).to_string()),
+            schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
+            parallel: false,
+        }
     }
 
     fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new(HERE.name, arguments);
+        let mut arguments = ArgumentReader::new(NAME, arguments);
         let command = arguments.string("command");
         let timeout = arguments.optional_count("timeout_ms");
         let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
@@ -115,35 +112,6 @@ impl Tool for Bash {
             needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
             instead: None,
         }))
-    }
-}
-
-impl Shell {
-    fn spec(&self, limits: CommandLimits) -> ToolSpec {
-        let (usual, longest) = (limits.usual.as_millis(), limits.longest.as_millis());
-        let mut properties = json!({
-            "command": {"type": "string"},
-            "background": {"type": "boolean", "description": "For servers and watchers"},
-            "timeout_ms": {"type": "integer", "minimum": 1, "description": format!("Default {usual}, at most {longest}")},
-        });
-        if self.grants {
-            properties["terminal"] =
-                json!({"type": "boolean", "description": "Background, in a terminal"});
-            properties["needs"] = json!({
-                "type": "array",
-                "items": {"type": "string", "enum": ["network", "git"]},
-                "description": "What this command cannot do without; the user is asked each time. `network`: it reaches the Internet and the machine's own services, as to install packages or to fetch. `git`: it may change .git except hooks and config, as to commit or to switch branches."
-            });
-        }
-        ToolSpec {
-            name: self.name.to_owned(),
-            description: self
-                .description
-                .replace("{head}", &(HEAD_BYTES / 1024).to_string())
-                .replace("{tail}", &(TAIL_BYTES / 1024).to_string()),
-            schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
-            parallel: false,
-        }
     }
 }
 

@@ -67,12 +67,12 @@ fn is_shown_by_user(path: &Path, context: &ToolContext) -> bool {
     shown.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Returns an absolute path outside the workspace. On Windows, where commands have no sandbox, there is none.
+/// Returns an absolute path outside the workspace.
 fn outside(given: &str, context: &ToolContext) -> Option<PathBuf> {
     let Err(PathError::Outside(_)) = context.workspace.resolve(given) else { return None };
     let path = path_of(given).unwrap_or_else(|| given.into());
     let is_plain = path.components().all(|part| part != Component::ParentDir);
-    (cfg!(unix) && path.is_absolute() && is_plain).then_some(path)
+    (path.is_absolute() && is_plain).then_some(path)
 }
 
 /// Reads a file, or these lines of it (the first is 1), or lists a folder.

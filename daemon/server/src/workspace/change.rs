@@ -15,7 +15,7 @@ impl Workspace {
     pub(crate) fn replace(
         &self,
         path: &WorkspacePath,
-        read: File,
+        read: &File,
         bytes: &[u8],
     ) -> io::Result<Done> {
         self.held[path.folder].replace(&path.inside, read, bytes)

@@ -1,5 +1,5 @@
-//! Opening of folders and files below an open folder, without following a link (Unix). A link in the
-//! path is an error, so a path that is swapped for a link leads nowhere.
+//! Opening of folders and files below an open folder, without following a link. A link in the path
+//! is an error, so a path that is swapped for a link leads nowhere.
 
 use std::{
     ffi::OsStr,

@@ -8,12 +8,12 @@ use std::{
 };
 
 use cairn_core::{
-    file_names::{Case, WindowsOddity, below, composed, is_deceptive, plain, windows_oddity},
+    file_names::{Case, below, composed, is_deceptive, plain},
     policy::protected_roots,
     quote::{quoted, unquoted},
 };
 
-use super::{Workspace, WorkspacePath, path_of, spelling::link_target};
+use super::{Workspace, WorkspacePath, path_of};
 
 /// Refused path. The message tells the model what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +31,6 @@ pub enum PathError {
     NotAPath(String),
     #[error("`{0}`: `~` is not expanded. Give a path relative to the workspace folder.")]
     Home(String),
-    #[error("`{0}` cannot be used on Windows: {1}.")]
-    Windows(String, WindowsOddity),
     #[error("`{given}` exists in several folders of the workspace: {places}. Give one of these.")]
     InSeveral { given: String, places: String },
     #[error(
@@ -166,20 +164,10 @@ impl Workspace {
         } else {
             PathBuf::from(given)
         };
-        let text = decoded.to_string_lossy();
-        if cfg!(windows)
-            && let Some(oddity) = windows_oddity(&text)
-        {
-            return Err(PathError::Windows(given.to_owned(), oddity));
-        }
         if decoded.starts_with("~") {
             return Err(PathError::Home(given.to_owned()));
         }
-        if decoded.is_absolute() || decoded.has_root() {
-            Ok(self.root().join(decoded))
-        } else {
-            self.beneath(&decoded)
-        }
+        if decoded.is_absolute() { Ok(decoded) } else { self.beneath(&decoded) }
     }
 
     /// The folder that contains a path without links, and the path below it.
@@ -245,7 +233,7 @@ impl<'a> Walker<'a> {
 
     /// Starts at the root of an absolute path.
     fn follow(&mut self, path: &Path) -> Result<(), PathError> {
-        self.at = root_of(path);
+        self.at = PathBuf::from("/");
         let mut ahead: VecDeque<OsString> = VecDeque::new();
         queue(&mut ahead, path);
         while let Some(name) = ahead.pop_front() {
@@ -270,17 +258,11 @@ impl<'a> Walker<'a> {
                     if self.links > MAX_LINKS {
                         return Err(PathError::Loop(self.given.to_owned()));
                     }
-                    let target = link_target(&self.at).map_err(|error| self.io(&error))?;
-                    if cfg!(windows) && windows_oddity(&target.to_string_lossy()).is_some() {
-                        // Not accessed: access to another machine sends it the user's name.
-                        return Err(PathError::Outside(self.given.to_owned()));
-                    }
+                    let target = fs::read_link(&self.at).map_err(|error| self.io(&error))?;
                     self.passed.push(ahead.iter().fold(self.at.clone(), |at, name| at.join(name)));
                     self.at.pop();
                     if target.is_absolute() {
-                        self.at = root_of(&target);
-                    } else if target.has_root() {
-                        self.at = root_of(&self.at);
+                        self.at = PathBuf::from("/");
                     }
                     queue(&mut ahead, &target);
                 }
@@ -340,12 +322,6 @@ pub(super) fn is_git_folder(folder: &Path, coming: Option<&str>) -> bool {
             || fs::symlink_metadata(folder.join(name)).is_ok()
     };
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
-}
-
-/// Root of an absolute path; on Windows, of its drive.
-fn root_of(path: &Path) -> PathBuf {
-    let is_root = |part: &Component| matches!(part, Component::Prefix(_) | Component::RootDir);
-    path.components().take_while(is_root).collect()
 }
 
 /// Inserts the components of a path before the remaining ones.

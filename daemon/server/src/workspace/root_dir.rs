@@ -2,10 +2,6 @@
 //! following links, so that swapping a folder for a link has no effect.
 //!
 //! Must never open a path from the root of the file system, or anything but a regular file.
-//!
-//! [`RootDir`] is the same on all systems. `Folder` has the single steps for one system: rustix on Unix,
-//! cap-std on Windows. cap-std on Unix would open each folder for reading, which fails for a folder that
-//! the user may enter but not list, and it has no rename that refuses to replace a file.
 
 use std::{
     ffi::OsStr,
@@ -15,20 +11,13 @@ use std::{
 };
 
 mod entry;
+mod folder;
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;
-#[cfg(unix)]
-mod unix;
-#[cfg(windows)]
-mod windows;
 
 pub(super) use entry::Kind;
 use entry::NewFileAccess;
-#[cfg(unix)]
-use unix::Folder;
-#[cfg(windows)]
-use windows::Folder;
+use folder::Folder;
 
 /// Result of a change that applies only to the file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +65,7 @@ impl RootDir {
 
     /// Creates a file with this text, and missing folders. Fails if the path exists. A reader never
     /// finds a part of the text: it is written to a temporary file, which then gets the name.
-    /// `mode`: its permission bits on Unix; `None` for those of a new file.
+    /// `mode`: its permission bits; `None` for those of a new file.
     pub(super) fn create_new(
         &self,
         inside: &Path,
@@ -102,23 +91,20 @@ impl RootDir {
         created
     }
 
-    /// Replaces a file atomically: a temporary file next to it, then a rename. Keeps the permissions on
-    /// Unix; on Windows the file gets the access rules that the folder gives to new files.
-    pub(super) fn replace(&self, inside: &Path, read: File, bytes: &[u8]) -> io::Result<Done> {
+    /// Replaces a file atomically: a temporary file next to it, then a rename. Keeps the permissions.
+    pub(super) fn replace(&self, inside: &Path, read: &File, bytes: &[u8]) -> io::Result<Done> {
         let place = self.place(inside)?;
         let temporary = temporary_name();
         let temporary = OsStr::new(&temporary);
         let mut file = place.folder.create_file(temporary, NewFileAccess::Private)?;
         let replaced = (|| {
             file.write_all(bytes)?;
-            mode_of(&read.metadata()?).map_or(Ok(()), |mode| set_mode(&file, mode))?;
+            set_mode(&file, mode_of(&read.metadata()?))?;
             file.sync_all()?;
             drop(file);
-            if !place.is_unchanged(&read)? {
+            if !place.is_unchanged(read)? {
                 return Ok(Done::Changed);
             }
-            // On Windows not every file system replaces a file that is open.
-            drop(read);
             place.folder.replace_file(temporary, place.name)?;
             Ok(Done::Done)
         })();
@@ -204,25 +190,13 @@ impl Place<'_> {
     }
 }
 
-/// Permission bits of a file; `None` on Windows, where a file has access rules instead.
-#[cfg(unix)]
-pub(super) fn mode_of(metadata: &Metadata) -> Option<u32> {
-    Some(std::os::unix::fs::MetadataExt::mode(metadata) & 0o7777)
+/// Permission bits of a file.
+pub(super) fn mode_of(metadata: &Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(metadata) & 0o7777
 }
 
-#[cfg(windows)]
-pub(super) fn mode_of(_metadata: &Metadata) -> Option<u32> {
-    None
-}
-
-#[cfg(unix)]
 fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
-}
-
-#[cfg(windows)]
-fn set_mode(_file: &File, _mode: u32) -> io::Result<()> {
-    Ok(())
 }
 
 /// Components of a path that has only plain names.

@@ -1,19 +1,13 @@
 //! File URIs: written as VS Code does, read in any client's spelling, compared by path.
 
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
+
 use cairn_core::ids::FileKey;
-use std::path::{Path, PathBuf};
-
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
-
-#[cfg(unix)]
-mod unix;
-#[cfg(any(windows, test))]
-mod windows;
-
-#[cfg(unix)]
-use unix as system;
-#[cfg(windows)]
-use windows as system;
 
 /// Characters that VS Code escapes: all but the unreserved ones and `/`.
 const ESCAPED: &AsciiSet =
@@ -25,7 +19,7 @@ pub fn uri_of(path: &Path) -> Option<String> {
 }
 
 pub(super) fn of_absolute(path: &Path) -> String {
-    format!("file://{}", percent_encode(&system::bytes(path), ESCAPED))
+    format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 
 /// Absolute path of a file URI, decoded once. `None` for other schemes, other hosts and values that
@@ -50,7 +44,7 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
     let bytes: Vec<u8> = percent_decode_str(path).collect();
     let usable = bytes.starts_with(b"/") && !bytes.contains(&0);
     // Through the components, so that `//` and `/./` do not make another path.
-    Some(system::path(usable.then_some(bytes)?)?.components().collect())
+    usable.then(|| Path::new(&OsString::from_vec(bytes)).components().collect())
 }
 
 /// Key of the file of an absolute path. `None` for a relative path.

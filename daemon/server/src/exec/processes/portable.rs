@@ -1,24 +1,13 @@
-//! Processes of a command on Windows and macOS: a job object or a process group, which is killed as a
-//! whole. Nothing can leave a job; a process can leave its group. The system kills a job when its last
-//! handle is closed, at the latest when the daemon ends.
-//!
-//! Processes are killed without a request to end: on Windows a process without a window cannot receive one.
+//! Processes of a command on macOS: a process group, which is killed as a whole. A process can leave its
+//! group.
 
 use std::{future::Future, io, pin::Pin, process::ExitStatus, sync::LazyLock, time::Duration};
 
-#[cfg(unix)]
-use process_wrap::tokio::ProcessGroup;
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
-#[cfg(windows)]
-use process_wrap::tokio::{CreationFlags, JobObject};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use tokio::{process::Command, task::JoinHandle, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
-#[cfg(windows)]
-use windows::Win32::System::Threading::CREATE_NO_WINDOW;
 
 use super::input::stdin;
-#[cfg(windows)]
-use super::powershell;
 use crate::exec::{
     command::{CommandSpec, Exit, ProcessEnd},
     environment,
@@ -53,15 +42,10 @@ impl Group {
             // Uninhabited.
             match **prepared {}
         }
-        let mut command = command(spec)?;
+        let mut command = command(spec);
         command.stdin(stdin(&spec.input)?).stdout(output.try_clone()?).stderr(output);
         let mut command = CommandWrap::from(command);
-        command.wrap(KillOnDrop);
-        #[cfg(unix)]
-        command.wrap(ProcessGroup::leader());
-        // The process is created suspended and runs only when it is in its job.
-        #[cfg(windows)]
-        command.wrap(CreationFlags(CREATE_NO_WINDOW)).wrap(JobObject);
+        command.wrap(KillOnDrop).wrap(ProcessGroup::leader());
         let child = command.spawn()?;
         let (end, exited) = (END.child_token(), CancellationToken::new());
         let watcher = tokio::spawn(watch(child, end.clone(), exited.clone().drop_guard()));
@@ -91,7 +75,7 @@ impl Group {
     }
 }
 
-/// Waits for the child. Dropping this future, for example at the end of the runtime, closes the job.
+/// Waits for the child. Dropping this future, for example at the end of the runtime, kills the child.
 async fn watch(
     mut child: Box<dyn ChildWrapper>,
     end: CancellationToken,
@@ -115,16 +99,10 @@ async fn watch(
 }
 
 #[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
-fn command(spec: &CommandSpec) -> io::Result<Command> {
-    #[cfg(windows)]
-    let (shell, arguments) = (
-        powershell::program(std::env::var_os("SystemRoot"))?,
-        powershell::arguments(&spec.command)?,
-    );
-    #[cfg(unix)]
-    let (shell, arguments) = ("bash", ["--noprofile", "--norc", "-c", &spec.command]);
-    let mut command = Command::new(shell);
-    command.args(arguments).current_dir(&spec.cwd).env_clear();
+fn command(spec: &CommandSpec) -> Command {
+    let mut command = Command::new("bash");
+    command.args(["--noprofile", "--norc", "-c", &spec.command]);
+    command.current_dir(&spec.cwd).env_clear();
     command.envs(environment::for_command(std::env::vars_os(), spec, "1"));
-    Ok(command)
+    command
 }

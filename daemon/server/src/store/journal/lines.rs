@@ -6,11 +6,10 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, Write},
     ops::ControlFlow,
+    os::unix::fs::FileExt,
 };
 
 use memchr::{memchr, memrchr};
-
-use crate::store::files::read_exact_at;
 
 const MAX_RECORD: usize = 32 * 1024 * 1024;
 const CRC_DIGITS: usize = 8;
@@ -131,7 +130,7 @@ pub(super) fn tail(file: &File, bytes: u64, mut visit: impl FnMut(&[u8])) -> io:
     let length = file.metadata()?.len();
     let start = length.saturating_sub(bytes);
     let mut end = vec![0; usize::try_from(length - start).unwrap_or_default()];
-    read_exact_at(file, &mut end, start)?;
+    file.read_exact_at(&mut end, start)?;
     // The first one is whole at the beginning of the file only; else it is the end of one, which
     // its checksum tells.
     for line in end.split_inclusive(|&byte| byte == b'\n') {
@@ -223,7 +222,7 @@ impl Backwards<'_> {
             let length = usize::try_from(self.start).map_or(wanted, |left| left.min(wanted));
             let mut buffer = vec![0; length];
             self.start -= length as u64;
-            read_exact_at(self.file, &mut buffer, self.start)?;
+            self.file.read_exact_at(&mut buffer, self.start)?;
             buffer.append(&mut self.buffer);
             self.buffer = buffer;
         }

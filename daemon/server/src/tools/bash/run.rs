@@ -65,7 +65,7 @@ impl BashCall {
         let refused = |error: io::Error| {
             ToolFailure::Tell(format!("The command was not run: it has no input: {error}."))
         };
-        let (input, writer) = match (self.terminal, self.background && cfg!(unix)) {
+        let (input, writer) = match (self.terminal, self.background) {
             (true, _) => CommandInput::terminal().map(|(input, writer)| (input, Some(writer))),
             (false, true) => CommandInput::pipe().map(|(input, writer)| (input, Some(writer))),
             (false, false) => Ok((CommandInput::none(), None)),

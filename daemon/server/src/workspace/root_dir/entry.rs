@@ -1,8 +1,7 @@
-//! Values about the entries of a folder, the same on all systems.
+//! Values about the entries of a folder.
 
 /// Kind of the entry at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(windows, expect(dead_code, reason = "folders hold no pipes, sockets or devices there"))]
 pub(crate) enum Kind {
     File,
     Folder,
@@ -30,7 +29,7 @@ impl Kind {
 /// Access to a new file.
 #[derive(Clone, Copy)]
 pub(super) enum NewFileAccess {
-    /// For the user only. On Windows the same as `Default`.
+    /// For the user only.
     Private,
     /// As the system gives it to new files of this folder.
     Default,
@@ -39,9 +38,9 @@ pub(super) enum NewFileAccess {
 /// State of an open file.
 #[derive(PartialEq, Eq)]
 pub(super) struct FileStamp {
-    /// Identity (device or volume, number of the file), independent of the path.
+    /// Identity (device, number of the file), independent of the path.
     pub(super) identity: (u64, u64),
     pub(super) size: u64,
-    /// Time of the last write; its unit depends on the system.
+    /// Time of the last write: seconds, nanoseconds.
     pub(super) modified: (i64, i64),
 }

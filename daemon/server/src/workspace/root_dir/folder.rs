@@ -1,4 +1,4 @@
-//! Folders on Unix, by descriptors.
+//! Single steps in an open folder, by its descriptor.
 
 use std::{
     ffi::OsStr,
