@@ -176,11 +176,7 @@ impl AssistantMessage {
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| match block {
             Block::ToolCall(call) => Some(call),
-            Block::Text(_)
-            | Block::Thinking { .. }
-            | Block::RedactedThinking(_)
-            | Block::Reasoning { .. }
-            | Block::Returned { .. } => None,
+            _ => None,
         })
     }
 

@@ -48,10 +48,7 @@ impl ModelEvent {
     pub fn text_bytes(&self) -> usize {
         match self {
             Self::Text(text) | Self::Thinking(text) => text.len(),
-            Self::TextWasThinking
-            | Self::CallStarted { .. }
-            | Self::Finished(_)
-            | Self::Failed(_) => 0,
+            _ => 0,
         }
     }
 }
@@ -209,28 +206,20 @@ impl FailureKind {
             FailureKind::Rejected | FailureKind::Adapted => Advice::CheckAccount,
             FailureKind::ContextOverflow => Advice::ShortenContext,
             FailureKind::Unusable => Advice::CheckModelSettings,
-            FailureKind::Timeout
-            | FailureKind::RateLimited
-            | FailureKind::Server
-            | FailureKind::StreamCut
-            | FailureKind::Protocol => Advice::None,
+            _ => Advice::None,
         }
     }
 
     pub fn is_retryable(self) -> bool {
-        match self {
+        matches!(
+            self,
             FailureKind::Connect
-            | FailureKind::Timeout
-            | FailureKind::RateLimited
-            | FailureKind::Server
-            | FailureKind::StreamCut
-            | FailureKind::Protocol => true,
-            FailureKind::Auth
-            | FailureKind::Rejected
-            | FailureKind::Adapted
-            | FailureKind::ContextOverflow
-            | FailureKind::Unusable => false,
-        }
+                | FailureKind::Timeout
+                | FailureKind::RateLimited
+                | FailureKind::Server
+                | FailureKind::StreamCut
+                | FailureKind::Protocol
+        )
     }
 }
 

@@ -115,11 +115,7 @@ pub fn uri(access: &Access) -> Option<String> {
         Access::Edit { path, .. } | Access::Delete { path, .. } | Access::Move { to: path, .. } => {
             uri_of(path)
         }
-        Access::Command { .. }
-        | Access::Plan
-        | Access::Subagent
-        | Access::Process
-        | Access::Input { .. } => None,
+        _ => None,
     }
 }
 

@@ -50,11 +50,7 @@ impl Attached {
     pub fn image(&self) -> Option<&Image> {
         match &self.content {
             AttachedContent::Image(image) => Some(image),
-            AttachedContent::File { .. }
-            | AttachedContent::Folder
-            | AttachedContent::RefusedImage
-            | AttachedContent::Selection { .. }
-            | AttachedContent::Text(_) => None,
+            _ => None,
         }
     }
 

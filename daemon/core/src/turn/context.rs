@@ -46,15 +46,7 @@ fn may_be_due_to_images(failure: &Failure) -> bool {
             says_so || matches!(failure.advice, Advice::None | Advice::CheckAccount)
         }
         FailureKind::Server => says_so,
-        FailureKind::Connect
-        | FailureKind::Timeout
-        | FailureKind::RateLimited
-        | FailureKind::StreamCut
-        | FailureKind::Protocol
-        | FailureKind::Auth
-        | FailureKind::Adapted
-        | FailureKind::ContextOverflow
-        | FailureKind::Unusable => false,
+        _ => false,
     }
 }
 

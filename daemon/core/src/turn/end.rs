@@ -74,14 +74,7 @@ impl From<EndCause> for End {
     fn from(cause: EndCause) -> Self {
         let reason = match &cause {
             EndCause::RoundLimit(_) | EndCause::OutputLimit => EndReason::Limit,
-            EndCause::Model(_)
-            | EndCause::ModelRefused
-            | EndCause::UnknownStop(_)
-            | EndCause::RepeatedCall(_)
-            | EndCause::CallInText
-            | EndCause::ContextFull { .. }
-            | EndCause::WindowTooSmall { .. }
-            | EndCause::NotCompacted(_) => EndReason::Failed,
+            _ => EndReason::Failed,
         };
         Self { cause: Some(cause), ..Self::new(reason, "") }
     }

@@ -258,11 +258,7 @@ fn without_calls(message: AssistantMessage) -> AssistantMessage {
         .filter(|block| match block {
             Block::Text(text) => !text.trim().is_empty(),
             // Thinking without the call it led to is refused by the provider that made it.
-            Block::Thinking { .. }
-            | Block::RedactedThinking(_)
-            | Block::Reasoning { .. }
-            | Block::Returned { .. }
-            | Block::ToolCall(_) => false,
+            _ => false,
         })
         .collect();
     AssistantMessage { blocks }

@@ -50,11 +50,7 @@ impl Retries {
             | FailureKind::Timeout
             | FailureKind::RateLimited
             | FailureKind::Server => true,
-            FailureKind::Auth
-            | FailureKind::Rejected
-            | FailureKind::Adapted
-            | FailureKind::ContextOverflow
-            | FailureKind::Unusable => false,
+            _ => false,
         };
         if !within_limit || self.failures > 4 {
             return None;

@@ -152,12 +152,7 @@ impl ApprovalQuestion {
             Self::DeleteProtectedFile { file } => AskedFiles::DeleteAskedFile { file },
             Self::MoveProtectedFile { from, to } => AskedFiles::MoveAskedFile { from, to },
             Self::ReturnFiles { files, .. } => AskedFiles::ReturnAskedFiles { files },
-            Self::RunCommand { .. }
-            | Self::RunUnsandboxed
-            | Self::ChangePlan
-            | Self::StartSubagent
-            | Self::UseProcess
-            | Self::TypeIntoProcess { .. } => return None,
+            _ => return None,
         })
     }
 }

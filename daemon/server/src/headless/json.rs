@@ -219,13 +219,7 @@ impl Report for JsonReport {
                     });
                 }
             }
-            Notice::Subagent(_)
-            | Notice::Output(_)
-            | Notice::Review(_)
-            | Notice::Usage(_)
-            | Notice::Queue(_)
-            | Notice::Processes(_)
-            | Notice::ModelCheck(_) => {}
+            _ => {}
         }
     }
 

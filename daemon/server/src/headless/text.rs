@@ -233,12 +233,7 @@ impl Report for TextReport {
                     self.spinner.wait_for(None);
                 }
             }
-            Notice::Output(_)
-            | Notice::Review(_)
-            | Notice::Usage(_)
-            | Notice::Queue(_)
-            | Notice::Processes(_)
-            | Notice::ModelCheck(_) => {}
+            _ => {}
         }
     }
 
@@ -274,10 +269,7 @@ impl Report for TextReport {
             // Its answer or question was printed already.
             EndReason::Completed | EndReason::NeedsInput if !self.quiet => {}
             EndReason::Completed | EndReason::NeedsInput => self.print(&format!("{summary}\n")),
-            EndReason::Cancelled
-            | EndReason::Failed
-            | EndReason::Limit
-            | EndReason::Interrupted => self.print(&format!("\n{summary}\n")),
+            _ => self.print(&format!("\n{summary}\n")),
         }
         let left = left(end, &self.open);
         if !left.is_empty() {

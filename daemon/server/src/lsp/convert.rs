@@ -198,13 +198,7 @@ pub(super) fn error(RequestError(problem): RequestError) -> Error {
         ErrorKind::NotReady => -32002,
         ErrorKind::InvalidParams => -32602,
         ErrorKind::Overloaded => -32001,
-        ErrorKind::NoModel
-        | ErrorKind::StaleRevision
-        | ErrorKind::UnknownSession
-        | ErrorKind::SessionLocked
-        | ErrorKind::TurnMismatch
-        | ErrorKind::Untrusted
-        | ErrorKind::Internal => -32803,
+        _ => -32803,
     };
     let message = data.message.english().into();
     Error { code: ErrorCode::from(code), message, data: serde_json::to_value(data).ok() }

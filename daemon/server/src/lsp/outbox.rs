@@ -256,16 +256,7 @@ impl Editor for Outbox {
                 }
                 return;
             }
-            Notice::Turn(_)
-            | Notice::Plan(_)
-            | Notice::Subagent(_)
-            | Notice::Message(_)
-            | Notice::Tool(_)
-            | Notice::Output(_)
-            | Notice::Queue(_)
-            | Notice::Processes(_)
-            | Notice::ModelCheck(_)
-            | Notice::Usage(_) => {}
+            _ => {}
         }
         if supports.progress
             && let Some(change) = self.running.update(&notice)

@@ -93,15 +93,7 @@ impl RunningTurns {
                 self.subagent(subagent);
                 None
             }
-            Notice::Message(_)
-            | Notice::Tool(_)
-            | Notice::Output(_)
-            | Notice::Review(_)
-            | Notice::Usage(_)
-            | Notice::Queue(_)
-            | Notice::Processes(_)
-            | Notice::ModelCheck(_)
-            | Notice::Status(_) => None,
+            _ => None,
         }
     }
 

@@ -76,15 +76,7 @@ pub(super) fn notice(notice: &Notice) -> Option<WindowMessage> {
                 }
             }
         }
-        Notice::Plan(_)
-        | Notice::Tool(_)
-        | Notice::Output(_)
-        | Notice::Review(_)
-        | Notice::Usage(_)
-        | Notice::Queue(_)
-        | Notice::Processes(_)
-        | Notice::ModelCheck(_)
-        | Notice::Status(_) => None,
+        _ => None,
     }
 }
 
@@ -131,13 +123,7 @@ impl ShownMessages {
             .map(|banner| {
                 let typ = match banner.kind {
                     BannerKind::Replay => MessageType::INFO,
-                    BannerKind::Setting
-                    | BannerKind::Model
-                    | BannerKind::Internal
-                    | BannerKind::Storage
-                    | BannerKind::Elsewhere
-                    | BannerKind::Sandbox
-                    | BannerKind::Untrusted => MessageType::WARNING,
+                    _ => MessageType::WARNING,
                 };
                 show(typ, visible(&banner.message.english()))
             })

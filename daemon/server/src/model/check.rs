@@ -132,19 +132,13 @@ pub async fn check(
 
 /// True if the server can be reached, so that another request may have an answer.
 fn may_answer_others(failure: &Failure) -> bool {
-    match failure.kind {
+    matches!(
+        failure.kind,
         FailureKind::Server
-        | FailureKind::StreamCut
-        | FailureKind::Protocol
-        | FailureKind::Rejected => true,
-        FailureKind::Connect
-        | FailureKind::Timeout
-        | FailureKind::RateLimited
-        | FailureKind::Auth
-        | FailureKind::Adapted
-        | FailureKind::ContextOverflow
-        | FailureKind::Unusable => false,
-    }
+            | FailureKind::StreamCut
+            | FailureKind::Protocol
+            | FailureKind::Rejected
+    )
 }
 
 /// Answer to the first request as another model would give it.

@@ -388,10 +388,7 @@ async fn forward(
         let over = match event {
             ModelEvent::Failed(failure) => return Err(failure),
             ModelEvent::Finished(_) => true,
-            ModelEvent::Text(_)
-            | ModelEvent::Thinking(_)
-            | ModelEvent::TextWasThinking
-            | ModelEvent::CallStarted { .. } => false,
+            _ => false,
         };
         if events.send(event).await.is_err() || over {
             return Ok(Flow::Over);

@@ -40,13 +40,7 @@ pub fn of_failure(failure: &Failure, provider: &str) -> TurnProblem {
         }
         Advice::ShowLog => return TurnProblem::ModelCrashed { reason },
         Advice::TryAgain => return TurnProblem::EmptyAnswer,
-        Advice::None
-        | Advice::CheckKey
-        | Advice::CheckNetwork
-        | Advice::CheckAccount
-        | Advice::CheckModelSettings
-        | Advice::ShortenContext
-        | Advice::ChangeServer => {}
+        _ => {}
     }
     match failure.kind {
         FailureKind::Connect => TurnProblem::ModelUnreachable { reason },

@@ -318,14 +318,7 @@ fn refused(access: &Access, messages: &[String]) -> ModelText {
 fn declined(access: &Access, is_answered: bool, words: Option<&str>) -> ModelText {
     let way = match access {
         Access::Command { .. } => "by another command",
-        Access::Read { .. }
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. }
-        | Access::Plan
-        | Access::Process
-        | Access::Input { .. }
-        | Access::Subagent => "in another way",
+        _ => "in another way",
     };
     let who = if is_answered { "The user declined" } else { "This run may not do this" };
     let declined = format!("{who}; {}. Do not try to reach the same {way}", no_effect(access));

@@ -47,11 +47,7 @@ impl Form for Markdown {
             Line::Ended(ended) => end(&ended, out),
             Line::Tool(call) => decision(&call, out),
             // The result of the call that started a subagent has its report.
-            Line::Subagent(_)
-            | Line::SubagentStep(_)
-            | Line::Queue(_)
-            | Line::Digest(_)
-            | Line::Streamed(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 

@@ -44,15 +44,7 @@ impl Form for Replay {
                 self.subagent(session_id, &step);
                 Ok(())
             }
-            Line::Session(_)
-            | Line::Plan(_)
-            | Line::Tool(_)
-            | Line::Subagent(_)
-            | Line::Ended(_)
-            | Line::Queue(_)
-            | Line::Digest(_)
-            | Line::Streamed(_)
-            | Line::Notice(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -117,10 +109,7 @@ fn step(message: &AssistantMessage) -> Value {
     let thinking = message.blocks.iter().filter_map(|block| match block {
         Block::Thinking { text, .. } => Some(text.clone()),
         Block::Reasoning { summary, .. } => Some(summary.join("\n")),
-        Block::Text(_)
-        | Block::RedactedThinking(_)
-        | Block::Returned { .. }
-        | Block::ToolCall(_) => None,
+        _ => None,
     });
     let thinking = thinking.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let text = message.text();

@@ -128,15 +128,7 @@ fn in_line(line: &Line, needle: &str) -> Option<String> {
         Line::Step(_) | Line::Steps(_) => {
             line.records().iter().find_map(|record| in_record(record, needle))
         }
-        Line::Session(_)
-        | Line::Plan(_)
-        | Line::Subagent(_)
-        | Line::SubagentStep(_)
-        | Line::Ended(_)
-        | Line::Queue(_)
-        | Line::Digest(_)
-        | Line::Streamed(_)
-        | Line::Notice(_) => None,
+        _ => None,
     }
 }
 

@@ -203,17 +203,7 @@ impl Line {
         match self {
             Line::Step(record) => std::slice::from_ref(record),
             Line::Steps(records) => records,
-            Line::Session(_)
-            | Line::Turn(_)
-            | Line::Plan(_)
-            | Line::Tool(_)
-            | Line::Subagent(_)
-            | Line::SubagentStep(_)
-            | Line::Ended(_)
-            | Line::Queue(_)
-            | Line::Digest(_)
-            | Line::Streamed(_)
-            | Line::Notice(_) => &[],
+            _ => &[],
         }
     }
 }

@@ -111,12 +111,7 @@ impl Transcript {
                 let shown = MessageNotification { notice, at, ended_at: at, ..shown };
                 self.push(TranscriptEntry::Message(shown));
             }
-            Line::Plan(_)
-            | Line::Subagent(_)
-            | Line::SubagentStep(_)
-            | Line::Queue(_)
-            | Line::Digest(_)
-            | Line::Streamed(_) => {}
+            _ => {}
         }
     }
 
