@@ -414,7 +414,7 @@ template: string, args?: { [key in string]: UiArgument },
  */
 action?: ActionId, };
 
-export type ErrorKind = "notReady" | "noModel" | "invalidParams" | "staleRevision" | "unknownSession" | "sessionLocked" | "turnMismatch" | "untrusted" | "overloaded" | "internal";
+export type ErrorKind = "notReady" | "noModel" | "invalidParams" | "unknownSession" | "sessionLocked" | "turnMismatch" | "untrusted" | "overloaded" | "internal";
 
 export type ExportFormat = "markdown" | "replay";
 

@@ -1,4 +1,4 @@
-//! Algebra of edits: apply, invert, compose, map an offset, find the change between two texts.
+//! Algebra of edits: apply, compose, map an offset, find the change between two texts.
 //!
 //! Offsets count chars. A change applies only to a text of the length for which it was made.
 
@@ -121,12 +121,6 @@ impl Change {
         self.edits.is_empty()
     }
 
-    /// Length of the text to which the change applies.
-    #[must_use]
-    pub fn len_before(&self) -> usize {
-        self.len
-    }
-
     #[must_use]
     pub fn len_after(&self) -> usize {
         self.edits
@@ -146,21 +140,6 @@ impl Change {
             text.replace(edit.range.clone(), &edit.insert);
         }
         Ok(text)
-    }
-
-    /// Returns the inverse change. `old` is the text to which this change applies.
-    #[must_use]
-    pub fn invert(&self, old: &Text) -> Change {
-        let (mut removed, mut inserted) = (0, 0);
-        let edits = self.edits.iter().map(|edit| {
-            let start = edit.range.start - removed + inserted;
-            let len = edit.insert.chars().count();
-            removed += edit.range.len();
-            inserted += len;
-            Edit { range: start..start + len, insert: old.slice(edit.range.clone()) }
-        });
-        let edits = edits.collect();
-        Change::normal(self.len_after(), edits)
     }
 
     /// Combines this change and then `next` into one.

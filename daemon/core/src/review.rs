@@ -36,6 +36,7 @@ pub mod patch;
 mod propose;
 mod record;
 #[cfg(any(test, feature = "reference"))]
+#[path = "review/tests/reference.rs"]
 pub mod reference;
 mod snapshot;
 mod state;

@@ -29,7 +29,6 @@ pub enum ErrorKind {
     NoModel,
     /// The params do not have the method's form (code -32602).
     InvalidParams,
-    StaleRevision,
     UnknownSession,
     /// The session is read-only here, or something that runs needs it.
     SessionLocked,

@@ -6,6 +6,22 @@ use super::{
     *,
 };
 
+impl Change {
+    /// Returns the inverse change. `old` is the text to which this change applies.
+    pub(crate) fn invert(&self, old: &Text) -> Change {
+        let (mut removed, mut inserted) = (0, 0);
+        let edits = self.edits.iter().map(|edit| {
+            let start = edit.range.start - removed + inserted;
+            let len = edit.insert.chars().count();
+            removed += edit.range.len();
+            inserted += len;
+            Edit { range: start..start + len, insert: old.slice(edit.range.clone()) }
+        });
+        let edits = edits.collect();
+        Change::normal(self.len_after(), edits)
+    }
+}
+
 fn edit(range: Range<usize>, insert: &str) -> Edit {
     Edit { range, insert: insert.to_owned() }
 }

@@ -99,11 +99,6 @@ impl RestoredSession {
         &self.conversation
     }
 
-    /// Returns true if a turn ran when the process ended.
-    pub fn was_running(&self) -> bool {
-        self.memo.running
-    }
-
     /// Returns the results of the newest message, if the conversation lacks them.
     fn missing_results(&mut self) -> Option<Item> {
         let Some(Item::Assistant(message)) = self.conversation.last() else { return None };

@@ -268,22 +268,6 @@ pub fn read(
     Ok(Recovery::of(&lines::scan(&file, visit)?))
 }
 
-/// Returns the first record. Reads only the start of the file.
-pub fn first_record(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let mut first = None;
-    read(path, |record| {
-        first = Some(record.json.to_vec());
-        ControlFlow::Break(())
-    })?;
-    Ok(first)
-}
-
-/// Returns the last good records, oldest first. Reads only the end of the file; [`Journal::open`]
-/// checks the records before them.
-pub fn last_records(path: &Path, count: usize) -> io::Result<Vec<(u64, Vec<u8>)>> {
-    lines::last(&open_file(path, &mut options())?, count)
-}
-
 /// Visits the good lines in the last `bytes` of the file, oldest first, without checking earlier ones.
 pub fn tail(path: &Path, bytes: u64, visit: impl FnMut(&[u8])) -> io::Result<()> {
     lines::tail(&open_file(path, &mut options())?, bytes, visit)

@@ -1,4 +1,4 @@
-//! The lines of a journal: writing one, telling a good one, reading them from either end.
+//! The lines of a journal: writing one, telling a good one, reading them.
 //!
 //! Never holds more of a file than two lines, however long the file claims its lines to be.
 
@@ -9,7 +9,7 @@ use std::{
     os::unix::fs::FileExt,
 };
 
-use memchr::{memchr, memrchr};
+use memchr::memchr;
 
 const MAX_RECORD: usize = 32 * 1024 * 1024;
 const CRC_DIGITS: usize = 8;
@@ -106,25 +106,6 @@ pub(super) fn scan(
     }
 }
 
-/// The last good lines that follow each other, oldest first.
-pub(super) fn last(file: &File, count: usize) -> io::Result<Vec<(u64, Vec<u8>)>> {
-    let mut lines = Backwards { file, start: file.metadata()?.len(), buffer: Vec::new() };
-    let (mut records, mut torn) = (Vec::<(u64, Vec<u8>)>::new(), 0);
-    while records.len() < count && torn <= MAX_LINE {
-        let Some(line) = lines.next()? else { break };
-        match (parse(&line), records.last()) {
-            (Some(record), None) => records.push((record.sequence, record.json.to_vec())),
-            (Some(record), Some((next, _))) if record.sequence.checked_add(1) == Some(*next) => {
-                records.push((record.sequence, record.json.to_vec()));
-            }
-            (None, None) => torn += line.len(),
-            (_, Some(_)) => break,
-        }
-    }
-    records.reverse();
-    Ok(records)
-}
-
 /// The good lines in the last `bytes` of a file.
 pub(super) fn tail(file: &File, bytes: u64, mut visit: impl FnMut(&[u8])) -> io::Result<()> {
     let length = file.metadata()?.len();
@@ -191,40 +172,6 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         length += taken as u64;
         if newline.is_some() || at_end {
             return Ok(length);
-        }
-    }
-}
-
-/// The lines of a file, last one first.
-struct Backwards<'a> {
-    file: &'a File,
-    /// Offset of the buffer in the file; later content was already returned.
-    start: u64,
-    buffer: Vec<u8>,
-}
-
-impl Backwards<'_> {
-    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            let before_last = self.buffer.len().saturating_sub(1);
-            if let Some(newline) = memrchr(b'\n', &self.buffer[..before_last]) {
-                return Ok(Some(self.buffer.split_off(newline + 1)));
-            }
-            if self.start == 0 {
-                let line = std::mem::take(&mut self.buffer);
-                return Ok((!line.is_empty()).then_some(line));
-            }
-            if self.buffer.len() > MAX_LINE {
-                return Ok(None);
-            }
-            // Twice as much each time, so that a long line is not copied over and over.
-            let wanted = self.buffer.len().max(CHUNK);
-            let length = usize::try_from(self.start).map_or(wanted, |left| left.min(wanted));
-            let mut buffer = vec![0; length];
-            self.start -= length as u64;
-            self.file.read_exact_at(&mut buffer, self.start)?;
-            buffer.append(&mut self.buffer);
-            self.buffer = buffer;
         }
     }
 }
