@@ -102,21 +102,15 @@ pub struct Failure {
     pub message: String,
     /// The server's or the system's own words, which `message` contains.
     pub said: Option<Box<Said>>,
-    pub advice: Advice,
+    /// `None`: the kind says it.
+    pub advice: Option<Advice>,
     /// Wait that the server asked for, in milliseconds.
     pub retry_after_ms: Option<u64>,
 }
 
 impl Failure {
-    /// Builds a failure with the usual advice of its kind.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            said: None,
-            advice: kind.advice(),
-            retry_after_ms: None,
-        }
+        Self { kind, message: message.into(), said: None, advice: None, retry_after_ms: None }
     }
 
     /// Adds the words of the server or of the system.
@@ -124,9 +118,8 @@ impl Failure {
         Self { said: Some(Box::new(Said { status, words: words.into() })), ..self }
     }
 
-    /// Replaces the advice.
     pub fn advise(self, advice: Advice) -> Self {
-        Self { advice, ..self }
+        Self { advice: Some(advice), ..self }
     }
 }
 
@@ -141,7 +134,6 @@ pub struct Said {
 /// Next step of the user after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Advice {
-    None,
     /// No key is known.
     SetKey {
         /// Environment variable that may hold the key.
@@ -152,26 +144,20 @@ pub enum Advice {
         owners: String,
         origin: String,
     },
-    CheckKey,
-    CheckNetwork,
     StartLocalServer,
-    CheckAccount,
     CheckModelName,
     CheckAddress,
     UseFinalAddress,
     CheckCertificates,
-    CheckModelSettings,
-    ShortenContext,
     CorrectScript,
     ChangeHook,
     ShowLog,
-    /// The server breaks the rules of its format.
-    ChangeServer,
     /// The answer was empty.
     TryAgain,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum FailureKind {
     /// No connection, or it broke before an answer began.
     Connect,
@@ -190,6 +176,7 @@ pub enum FailureKind {
     /// 400, 404, 422: the server refuses this request; sending it again cannot help.
     Rejected,
     /// 400, 422: the server refuses the form of the request, and the next one has another form.
+    #[serde(skip)]
     Adapted,
     /// The conversation no longer fits the model.
     ContextOverflow,
@@ -198,18 +185,6 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Returns the usual advice.
-    fn advice(self) -> Advice {
-        match self {
-            FailureKind::Auth => Advice::CheckKey,
-            FailureKind::Connect => Advice::CheckNetwork,
-            FailureKind::Rejected | FailureKind::Adapted => Advice::CheckAccount,
-            FailureKind::ContextOverflow => Advice::ShortenContext,
-            FailureKind::Unusable => Advice::CheckModelSettings,
-            _ => Advice::None,
-        }
-    }
-
     pub fn is_retryable(self) -> bool {
         matches!(
             self,

@@ -357,5 +357,5 @@ async fn a_closed_port_is_a_connection_failure() {
     drop(listener);
     let failure = fail(&*provider(Wire::OpenAi, &url, PATIENT)).await;
     assert_eq!(failure.kind, FailureKind::Connect);
-    assert_eq!(failure.advice, Advice::StartLocalServer);
+    assert_eq!(failure.advice, Some(Advice::StartLocalServer));
 }

@@ -42,9 +42,7 @@ fn may_be_due_to_images(failure: &Failure) -> bool {
     let message = failure.message.to_lowercase();
     let says_so = ["image", "vision", "multimodal"].iter().any(|word| message.contains(word));
     match failure.kind {
-        FailureKind::Rejected => {
-            says_so || matches!(failure.advice, Advice::None | Advice::CheckAccount)
-        }
+        FailureKind::Rejected => says_so || failure.advice.is_none(),
         FailureKind::Server => says_so,
         _ => false,
     }

@@ -248,7 +248,7 @@ fn empty_answer() -> Failure {
 fn calls_without_asking(stop: &Stop) -> Failure {
     let how = if *stop == Stop::Pause { "paused" } else { "ended its turn" };
     let message = format!("The model called a tool but {how} in the same answer; nothing was run");
-    Failure::new(FailureKind::Protocol, message).advise(Advice::ChangeServer)
+    Failure::new(FailureKind::Protocol, message)
 }
 
 fn without_calls(message: AssistantMessage) -> AssistantMessage {

@@ -56,7 +56,7 @@ fn todos(items: &[(&str, &str)]) -> Value {
 }
 
 fn failure(kind: FailureKind) -> Failure {
-    Failure::new(kind, format!("{kind:?} happened")).advise(Advice::None)
+    Failure::new(kind, format!("{kind:?} happened"))
 }
 
 /// Drives a session and writes down what it asks for.

@@ -40,7 +40,7 @@ impl Cleaner {
             }
             ModelEvent::Failed(mut failure) => {
                 redactor.string(&mut failure.message);
-                if let Advice::EnterKey { owners, origin, .. } = &mut failure.advice {
+                if let Some(Advice::EnterKey { owners, origin }) = &mut failure.advice {
                     redactor.string(owners);
                     redactor.string(origin);
                 }

@@ -9,52 +9,52 @@ const BASE_URL: &str = "cairn.model.baseUrl";
 pub fn of_failure(failure: &Failure, provider: &str) -> TurnProblem {
     let (provider, reason) = (provider.to_owned(), part(&failure.message));
     let setting = |name: &str| name.to_owned();
-    match &failure.advice {
-        Advice::SetKey { variable } => {
+    match (&failure.advice, failure.kind) {
+        (Some(Advice::SetKey { variable }), _) => {
             let variable = (*variable).to_owned();
-            return TurnProblem::NoApiKey { name: name_of(&provider), provider, variable };
+            TurnProblem::NoApiKey { name: name_of(&provider), provider, variable }
         }
-        Advice::EnterKey { owners, origin } => {
+        (Some(Advice::EnterKey { owners, origin }), _) => {
             let (owners, origin) = (owners.clone(), origin.clone());
-            return TurnProblem::KeyOfOtherServer { provider, owners, origin };
+            TurnProblem::KeyOfOtherServer { provider, owners, origin }
         }
-        Advice::StartLocalServer => {
-            return TurnProblem::LocalModelUnreachable { reason, setting: setting(BASE_URL) };
+        (Some(Advice::StartLocalServer), _) => {
+            TurnProblem::LocalModelUnreachable { reason, setting: setting(BASE_URL) }
         }
-        Advice::CheckModelName => {
-            return TurnProblem::ModelNotFound { reason, setting: setting(BASE_URL) };
+        (Some(Advice::CheckModelName), _) => {
+            TurnProblem::ModelNotFound { reason, setting: setting(BASE_URL) }
         }
-        Advice::UseFinalAddress => {
-            return TurnProblem::ModelRedirected { reason, setting: setting(BASE_URL) };
+        (Some(Advice::UseFinalAddress), _) => {
+            TurnProblem::ModelRedirected { reason, setting: setting(BASE_URL) }
         }
-        Advice::CheckAddress => {
-            return TurnProblem::ModelAddress { reason, setting: setting(BASE_URL) };
+        (Some(Advice::CheckAddress), _) => {
+            TurnProblem::ModelAddress { reason, setting: setting(BASE_URL) }
         }
-        Advice::CheckCertificates => return TurnProblem::HttpClientFailed { reason },
-        Advice::CorrectScript => {
-            let setting = setting("cairn.model.replayFile");
-            return TurnProblem::ReplayScript { reason, setting };
+        (Some(Advice::CheckCertificates), _) => TurnProblem::HttpClientFailed { reason },
+        (Some(Advice::CorrectScript), _) => {
+            TurnProblem::ReplayScript { reason, setting: setting("cairn.model.replayFile") }
         }
-        Advice::ChangeHook => {
-            return TurnProblem::HookRefused { reason, setting: setting("cairn.hooks") };
+        (Some(Advice::ChangeHook), _) => {
+            TurnProblem::HookRefused { reason, setting: setting("cairn.hooks") }
         }
-        Advice::ShowLog => return TurnProblem::ModelCrashed { reason },
-        Advice::TryAgain => return TurnProblem::EmptyAnswer,
-        _ => {}
-    }
-    match failure.kind {
-        FailureKind::Connect => TurnProblem::ModelUnreachable { reason },
-        FailureKind::Timeout => TurnProblem::ModelTimeout { reason },
-        FailureKind::RateLimited => TurnProblem::ModelRateLimited { reason },
-        FailureKind::Server => TurnProblem::ModelServerError { reason },
-        FailureKind::StreamCut => TurnProblem::AnswerCut { reason },
-        FailureKind::Protocol => TurnProblem::AnswerInvalid { reason },
-        FailureKind::Auth => {
+        (Some(Advice::ShowLog), _) => TurnProblem::ModelCrashed { reason },
+        (Some(Advice::TryAgain), _) => TurnProblem::EmptyAnswer,
+        (None, FailureKind::Connect) => TurnProblem::ModelUnreachable { reason },
+        (None, FailureKind::Timeout) => TurnProblem::ModelTimeout { reason },
+        (None, FailureKind::RateLimited) => TurnProblem::ModelRateLimited { reason },
+        (None, FailureKind::Server) => TurnProblem::ModelServerError { reason },
+        (None, FailureKind::StreamCut) => TurnProblem::AnswerCut { reason },
+        (None, FailureKind::Protocol) => TurnProblem::AnswerInvalid { reason },
+        (None, FailureKind::Auth) => {
             TurnProblem::KeyRejected { name: name_of(&provider), provider, reason }
         }
-        FailureKind::Rejected | FailureKind::Adapted => TurnProblem::ModelRejected { reason },
-        FailureKind::ContextOverflow => TurnProblem::ContextFull { reason, compacted: false },
-        FailureKind::Unusable => {
+        (None, FailureKind::Rejected | FailureKind::Adapted) => {
+            TurnProblem::ModelRejected { reason }
+        }
+        (None, FailureKind::ContextOverflow) => {
+            TurnProblem::ContextFull { reason, compacted: false }
+        }
+        (None, FailureKind::Unusable) => {
             TurnProblem::ModelUnusable { reason, setting: setting("cairn.model") }
         }
     }

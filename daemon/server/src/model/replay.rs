@@ -190,14 +190,14 @@ impl Player {
         for (number, call) in step.calls.iter().enumerate() {
             let wanted = format!("replay_{place}_{number}");
             let id = ids.admit(Some(&wanted)).unwrap_or_else(|_| wanted.into());
-            let (name, arguments) = (call.name.clone(), call.arguments.clone());
+            let (name, arguments) = (call.name.clone(), call.arguments.clone().into());
             let started = ModelEvent::CallStarted { id: id.clone(), name: name.clone() };
             let _ = events.send(started).await;
             let arguments = ToolArguments::Object(arguments);
             blocks.push(Block::ToolCall(ToolCall { id, name, arguments }));
         }
         let message = AssistantMessage { blocks };
-        Ok(Reply { message, stop: step.stop.clone(), usage: Usage::default() })
+        Ok(Reply { message, stop: step.stop(), usage: Usage::default() })
     }
 
     async fn load(&self) -> Result<Arc<Script>, Failure> {
@@ -257,8 +257,8 @@ impl ScriptedStep {
             };
             let (piece, after) = rest.split_at(end);
             rest = after;
-            if !self.delay.is_zero() {
-                tokio::time::sleep(self.delay).await;
+            if self.delay_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(self.delay_ms)).await;
             }
             if events.send(event(piece.to_owned())).await.is_err() {
                 return;
@@ -300,7 +300,7 @@ fn cut(text: &str) -> String {
 
 impl Fail {
     fn failure(&self) -> Failure {
-        let retry_after_ms = self.retry_after.map(|wait: Duration| wait.as_millis() as u64);
+        let retry_after_ms = self.retry_after_ms;
         Failure { retry_after_ms, ..Failure::new(self.kind, self.message.clone()) }
     }
 }

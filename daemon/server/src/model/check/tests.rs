@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use cairn_core::model::{Advice, Stop, Usage};
+use cairn_core::model::{Stop, Usage};
 use cairn_protocol::{CheckState, FormChange, ModelInfo};
 use futures_util::future::BoxFuture;
 
@@ -82,7 +82,7 @@ fn text(text: &str) -> Vec<ModelEvent> {
 }
 
 fn failed(kind: FailureKind, words: &str) -> Vec<ModelEvent> {
-    vec![ModelEvent::Failed(Failure::new(kind, words).advise(Advice::None))]
+    vec![ModelEvent::Failed(Failure::new(kind, words))]
 }
 
 #[tokio::test(start_paused = true)]

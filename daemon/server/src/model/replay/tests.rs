@@ -190,42 +190,71 @@ fn a_script_that_an_earlier_version_exported_can_be_read() {
 }
 
 #[test]
-fn every_fault_of_a_script_is_named() {
+fn a_fault_of_a_script_is_named_with_its_place() {
     let check = |text: &str, expect: Expect| {
         let error = Script::parse(text, "test.json").unwrap_err();
-        expect.assert_eq(&error.faults.join("\n"));
+        expect.assert_eq(&error.fault);
     };
-    check("{", expect!["not JSON: EOF while parsing an object at line 1 column 1"]);
-    check("[]", expect!["must be an object"]);
+    let step = |step: &str, expect: Expect| {
+        check(&format!(r#"{{"cairnReplay": 1, "steps": [{{}}, {step}]}}"#), expect);
+    };
+    check("{", expect!["EOF while parsing an object at line 1 column 1"]);
     check(
-        "{}",
-        expect![[r#"
-        cairnReplay: missing
-        steps: missing"#]],
+        "[]",
+        expect!["invalid length 0, expected struct Script with 4 elements at line 1 column 2"],
+    );
+    check("{}", expect!["missing field `cairnReplay` at line 1 column 2"]);
+    check(r#"{"cairnReplay": 1}"#, expect!["missing field `steps` at line 1 column 18"]);
+    check(r#"{"cairnReplay": 2, "steps": []}"#, expect!["`cairnReplay` must be 1"]);
+    check(
+        r#"{"cairnReplay": 1, "steps": [], "extra": 0}"#,
+        expect![
+            "unknown field `extra`, expected one of `cairnReplay`, `name`, `steps`, `children`, `subagents` at line 1 column 39"
+        ],
     );
     check(
-        r#"{"cairnReplay": 2, "name": 1, "extra": 0, "steps": [
-            {"txt": "a", "delayMs": -1, "chunkChars": "x"},
-            7,
-            {"calls": [{"arguments": []}, {"name": "f", "args": {}}], "expect": {"contains": [1], "has": []}},
-            {"fail": {"kind": "odd"}, "delayMs": 90000},
-            {"fail": {"kind": "server"}, "calls": [{"name": "f"}]}]}"#,
-        expect![[r#"
-            extra: unknown; known are cairnReplay, name, steps, subagents, children
-            cairnReplay: must be 1
-            name: must be a string
-            steps[0].txt: unknown; known are expect, thinking, text, calls, delayMs, chunkChars, fail, stop
-            steps[0].delayMs: must be a whole number, zero or more
-            steps[0].chunkChars: must be a whole number, zero or more
-            steps[1]: must be an object
-            steps[2].expect.has: unknown; known are contains, lastContains
-            steps[2].expect.contains[0]: must be a string
-            steps[2].calls[0].name: missing
-            steps[2].calls[0].arguments: must be an object
-            steps[2].calls[1].args: unknown; known are name, arguments
-            steps[3].delayMs: at most 60000
-            steps[3].fail.kind: must be one of connect, timeout, rateLimited, server, streamCut, protocol, auth, rejected, contextOverflow, unusable
-            steps[4]: a step that fails has no calls"#]],
+        r#"{"cairnReplay": 1, "steps": [], "origin": "a"}"#,
+        expect![
+            "unknown field `origin`, expected one of `cairnReplay`, `name`, `steps`, `children`, `subagents` at line 1 column 40"
+        ],
+    );
+    check(
+        r#"{"cairnReplay": 1, "steps": [], "subagents": [{"prompt": ""}]}"#,
+        expect!["the `prompt` of a subagent is empty"],
+    );
+    step(
+        "7",
+        expect!["invalid type: integer `7`, expected struct ScriptedStep at line 1 column 34"],
+    );
+    step(
+        r#"{"txt": "a"}"#,
+        expect![
+            "unknown field `txt`, expected one of `expect`, `thinking`, `text`, `calls`, `delayMs`, `chunkChars`, `fail`, `stop` at line 1 column 39"
+        ],
+    );
+    step(
+        r#"{"delayMs": -1}"#,
+        expect!["invalid value: integer `-1`, expected u64 at line 1 column 47"],
+    );
+    step(r#"{"delayMs": 90000}"#, expect!["`delayMs` is at most 60000"]);
+    step(r#"{"calls": [{"arguments": {}}]}"#, expect!["missing field `name` at line 1 column 61"]);
+    step(
+        r#"{"calls": [{"name": "f", "arguments": []}]}"#,
+        expect!["invalid type: sequence, expected a map at line 1 column 71"],
+    );
+    step(
+        r#"{"expect": {"has": []}}"#,
+        expect!["unknown field `has`, expected `contains` or `lastContains` at line 1 column 50"],
+    );
+    step(
+        r#"{"fail": {"kind": "odd"}}"#,
+        expect![
+            "unknown variant `odd`, expected one of `connect`, `timeout`, `rateLimited`, `server`, `streamCut`, `protocol`, `auth`, `rejected`, `contextOverflow`, `unusable` at line 1 column 56"
+        ],
+    );
+    step(
+        r#"{"fail": {"kind": "server"}, "calls": [{"name": "f"}]}"#,
+        expect!["a step that fails has no calls"],
     );
 }
 
@@ -239,7 +268,7 @@ async fn a_valid_script_file_is_read() {
     std::fs::write(&path, r#"{"cairnReplay": 1, "steps": [{"text": 1}]}"#).unwrap();
     let events = answer(&provider, request("s", Vec::new())).await;
     let message = &failure(&events).message;
-    assert!(message.contains("script.json") && message.contains("steps[0].text"), "{message}");
+    assert!(message.contains("script.json") && message.contains("at line 1"), "{message}");
     std::fs::write(&path, r#"{"cairnReplay": 1, "steps": [{"text": "now"}]}"#).unwrap();
     let events = answer(&provider, request("s", Vec::new())).await;
     assert_eq!(reply(&events).message.text(), "now");
