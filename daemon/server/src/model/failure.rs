@@ -6,6 +6,7 @@
 use std::time::{Duration, SystemTime};
 
 use cairn_core::model::{Advice, Failure, FailureKind};
+use httpdate::parse_http_date;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
@@ -164,37 +165,8 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     }
     let text = header(headers, RETRY_AFTER.as_str())?;
     // A date in the past means no wait.
-    seconds(text).or_else(|| Some(http_date(text)?.duration_since(now).unwrap_or(Duration::ZERO)))
-}
-
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, the only date form that servers may still send.
-fn http_date(text: &str) -> Option<SystemTime> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (_, rest) = text.trim().split_once(", ")?;
-    let mut parts = rest.split(' ');
-    let day: u64 = parts.next()?.parse().ok()?;
-    let name = parts.next()?;
-    let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
-    let year: u64 = parts.next()?.parse().ok()?;
-    let mut clock = parts.next()?.split(':').map(|part| part.parse::<u64>().ok());
-    let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);
-    if parts.next() != Some("GMT")
-        || !(1..=31).contains(&day)
-        || !(1970..=9999).contains(&year)
-        || hours > 23
-        || minutes > 59
-        || seconds > 60
-    {
-        return None;
-    }
-    // Years that begin in March put the leap day last, so months need no table.
-    let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day;
-    const DAYS_TO_1970: u64 = 719_469;
-    let days = days.checked_sub(DAYS_TO_1970)?;
-    let seconds = ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    seconds(text)
+        .or_else(|| Some(parse_http_date(text).ok()?.duration_since(now).unwrap_or(Duration::ZERO)))
 }
 
 #[cfg(test)]
@@ -338,18 +310,5 @@ mod tests {
         );
         assert_eq!(kind(json!({"error":{"odd":1}})), Some(FailureKind::Server));
         assert_eq!(kind(json!({"error":null,"choices":[]})), None);
-    }
-
-    #[test]
-    fn http_dates_are_parsed() {
-        let seconds = |text| {
-            http_date(text).map(|t| t.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs())
-        };
-        assert_eq!(seconds("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-        assert_eq!(seconds("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
-        assert_eq!(seconds("Sat, 21 Nov 2026 00:00:00 GMT"), Some(1_795_219_200));
-        assert_eq!(seconds("Sunday, 06-Nov-94 08:49:37 GMT"), None);
-        assert_eq!(seconds("x"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Recognition of a refusal because the request is too long for the model, by its tags and words.
 //!
-//! Servers share no code for it, so the words of each are listed. Limits of rates, of accounts and
+//! Servers share no code for it, so words of many are listed. Limits of rates, of accounts and
 //! of the answer's own length also name tokens; they are told apart first, because a shorter
 //! conversation would not help.
 
@@ -15,69 +15,51 @@ const TAGS: [&str; 6] = [
     "1261",
 ];
 
-/// Messages of such a refusal, in lower case. All parts of an entry must occur, in this order.
-const WORDS: [&[&str]; 25] = [
-    // Anthropic, and servers that copy its format.
-    &["prompt is too long"],
-    &["exceed context limit"],
-    // OpenAI, Azure, DeepSeek, OpenRouter, vLLM, SGLang, Mistral.
-    &["maximum context length"],
-    // OpenAI's newer models, MiniMax.
-    &["context window"],
-    &["tokens exceed the configured limit"],
-    // Gemini and Vertex.
-    &["input token count", "exceeds the maximum"],
-    &["input exceeds the maximum number of tokens"],
-    // xAI.
-    &["maximum prompt length is"],
-    // Cohere.
-    &["too many tokens:"],
-    // Together, SGLang.
-    &["longer than the model's context length"],
-    // Together and Text Generation Inference.
-    &["`inputs` tokens + `max_new_tokens` must be"],
-    &["`inputs` must have less than"],
-    // vLLM.
-    &["longer than the maximum model length"],
-    &["too long to fit into the model"],
-    // SGLang.
-    &["input length", "exceeds the maximum allowed length"],
-    // llama.cpp.
-    &["exceeds the available context size"],
-    // Ollama.
-    &["exceeded max context length"],
-    &["input length exceeds the context length"],
-    // LM Studio.
-    &["greater than the context length"],
-    &["loaded with", "context length of only"],
-    // Moonshot.
-    &["exceeded model token limit"],
-    // Zhipu.
-    &["prompt exceeds max length"],
-    // DashScope.
-    &["range of input length should be"],
-    // Bedrock.
-    &["input is too long for requested model"],
-    // Volcengine Ark.
-    &["exceed max message tokens"],
-];
-/// Groq, GitHub Copilot.
-const MORE_WORDS: [&[&str]; 2] =
-    [&["reduce the length of the messages"], &["prompt token count", "exceeds the limit of"]];
-
-/// Names of the request's length, and words for too much of it: the messages of servers that are not
-/// listed, as of DeepInfra and servers for MLX.
+/// Names of the request's length, in lower case. A message that has one of them and one of
+/// [`TOO_MUCH`] is such a refusal.
 const LENGTHS: [&str; 8] = [
     "context length",
     "context size",
     "context limit",
     "input length",
     "prompt length",
-    "input tokens",
+    "input token",
     "prompt tokens",
     "prompt",
 ];
 const TOO_MUCH: [&str; 5] = ["exceed", "too long", "longer than", "greater than", "larger than"];
+/// Other messages of such a refusal.
+const WORDS: [&str; 16] = [
+    // OpenAI, Azure, DeepSeek, OpenRouter, vLLM, SGLang, Mistral.
+    "maximum context length",
+    // OpenAI's newer models, MiniMax.
+    "context window",
+    "tokens exceed the configured limit",
+    // Gemini and Vertex.
+    "input exceeds the maximum number of tokens",
+    // xAI.
+    "maximum prompt length is",
+    // Cohere.
+    "too many tokens:",
+    // Together and Text Generation Inference.
+    "`inputs` tokens + `max_new_tokens` must be",
+    "`inputs` must have less than",
+    // vLLM.
+    "longer than the maximum model length",
+    "too long to fit into the model",
+    // LM Studio.
+    "context length of only",
+    // Moonshot.
+    "exceeded model token limit",
+    // DashScope.
+    "range of input length should be",
+    // Bedrock.
+    "input is too long for requested model",
+    // Volcengine Ark.
+    "exceed max message tokens",
+    // Groq, GitHub Copilot.
+    "reduce the length of the messages",
+];
 
 /// Complaints about the length that was asked for the answer.
 const ANSWER_WORDS: [&str; 8] = [
@@ -118,9 +100,7 @@ pub(super) fn is_too_long(tags: &[String], message: &str, status: Option<u16>) -
     if of_the_answer || says(&ACCOUNT_WORDS) {
         return false;
     }
-    let is_listed = WORDS.iter().chain(&MORE_WORDS).any(|parts| in_order(&text, parts));
-    let says_too_much = |length| TOO_MUCH.iter().any(|much| in_order(&text, &[length, much]));
-    is_listed || LENGTHS.iter().any(|length| says_too_much(*length))
+    says(&WORDS) || says(&LENGTHS) && says(&TOO_MUCH)
 }
 
 /// True for a limit of a rate, also where the status says something else.
@@ -130,17 +110,6 @@ pub(super) fn is_rate_limit(tags: &[String], message: &str, status: Option<u16>)
     tagged
         || matches!(status, None | Some(400 | 413))
             && RATE_WORDS.iter().any(|words| text.contains(words))
-}
-
-fn in_order(text: &str, parts: &[&str]) -> bool {
-    let mut rest = text;
-    parts.iter().all(|part| match rest.split_once(part) {
-        Some((_, after)) => {
-            rest = after;
-            true
-        }
-        None => false,
-    })
 }
 
 #[cfg(test)]
