@@ -1,4 +1,4 @@
-//! Algebra of edits: apply, compose, map an offset, find the change between two texts.
+//! Algebra of edits: apply, map an offset, find the change between two texts.
 //!
 //! Offsets count chars. A change applies only to a text of the length for which it was made.
 
@@ -7,7 +7,6 @@ use std::{cmp::Ordering, ops::Range};
 use crate::text::Text;
 
 mod between;
-mod compose;
 pub(crate) mod diff;
 mod parts;
 mod words;
@@ -98,14 +97,8 @@ impl Change {
         Change::new(len, vec![Edit { range, insert: insert.into() }])
     }
 
-    /// Returns the empty change for a text of this length.
-    #[must_use]
-    pub fn none(len: usize) -> Change {
-        Change { len, edits: Vec::new() }
-    }
-
     /// Returns a small change from `old` to `new`: the differing parts of lines, so that cursors,
-    /// folds and selections around them survive. It has fewer than 1000 edits.
+    /// folds and selections around them survive. It has at most 900 edits.
     #[must_use]
     pub fn between(old: &Text, new: &Text) -> Change {
         Change::normal(old.len_chars(), between::edits(old, new))
@@ -121,13 +114,6 @@ impl Change {
         self.edits.is_empty()
     }
 
-    #[must_use]
-    pub fn len_after(&self) -> usize {
-        self.edits
-            .iter()
-            .fold(self.len, |len, edit| len - edit.range.len() + edit.insert.chars().count())
-    }
-
     /// # Errors
     /// If the text does not have the length for which the change was made.
     pub fn apply(&self, text: &Text) -> Result<Text, LengthMismatch> {
@@ -140,18 +126,6 @@ impl Change {
             text.replace(edit.range.clone(), &edit.insert);
         }
         Ok(text)
-    }
-
-    /// Combines this change and then `next` into one.
-    ///
-    /// # Errors
-    /// If `next` was made for a text of another length than the result of this change.
-    pub fn compose(&self, next: &Change) -> Result<Change, LengthMismatch> {
-        let found = self.len_after();
-        if next.len != found {
-            return Err(LengthMismatch { expected: next.len, found });
-        }
-        Ok(Change::normal(self.len, compose::edits(self, next)))
     }
 
     /// Maps an offset of the old text to the new text. An offset inside replaced text maps to the

@@ -255,11 +255,6 @@ impl FileReview {
         }
     }
 
-    /// Accepts a hunk. Returns false if there is none with this id.
-    pub fn accept(&mut self, id: HunkId) -> bool {
-        self.accept_many(&[id]) == 1
-    }
-
     /// Accepts hunks. Returns the number of those that were found.
     pub fn accept_many(&mut self, ids: &[HunkId]) -> usize {
         let accepted = self.state.accept(&ids.iter().copied().collect());

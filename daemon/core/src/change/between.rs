@@ -7,8 +7,9 @@ use ropey::RopeSlice;
 use super::{Blocks, Edit, diff};
 use crate::text::Text;
 
-/// Maximum number of edits in one change. Editors become slow or fail with more.
-const MAX_EDITS: usize = 999;
+/// Maximum number of edits in one change: VS Code replaces the whole text for a thousand or more,
+/// which takes half a minute in a large file.
+const MAX_EDITS: usize = 900;
 
 /// Number of equal lines around the difference that are compared too, so that a block with several
 /// possible places can move to the most readable one.

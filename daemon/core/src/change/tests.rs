@@ -6,7 +6,21 @@ use super::{
     *,
 };
 
+mod compose;
+
 impl Change {
+    pub(crate) fn len_after(&self) -> usize {
+        self.edits
+            .iter()
+            .fold(self.len, |len, edit| len - edit.range.len() + edit.insert.chars().count())
+    }
+
+    /// Combines this change and then `next` into one. `next` is for the result of this change.
+    pub(crate) fn compose(&self, next: &Change) -> Change {
+        assert_eq!(next.len, self.len_after());
+        Change::normal(self.len, compose::edits(self, next))
+    }
+
     /// Returns the inverse change. `old` is the text to which this change applies.
     pub(crate) fn invert(&self, old: &Text) -> Change {
         let (mut removed, mut inserted) = (0, 0);
@@ -75,14 +89,14 @@ fn between_is_minimal() {
 }
 
 #[test]
-fn between_stays_below_a_thousand_edits() {
+fn a_change_between_texts_has_a_limited_number_of_edits() {
     let old: String = (0..5000).map(|i| format!("line {i}\n")).collect();
     let new: String = (0..5000)
         .map(|i| if i % 2 == 0 { format!("line {i}\n") } else { format!("{i}\n") })
         .collect();
     let (old, new) = (Text::new(&old), Text::new(&new));
     let change = Change::between(&old, &new);
-    assert_eq!(change.edits().len(), 999);
+    assert_eq!(change.edits().len(), 900);
     assert_eq!(change.apply(&old).unwrap(), new);
 }
 
@@ -104,7 +118,6 @@ fn a_text_of_another_length_is_refused() {
     let change = Change::single(3, 0..1, "x").unwrap();
     let error = change.apply(&Text::new("ab")).unwrap_err();
     assert_eq!(error.to_string(), "a change made for 3 characters cannot apply to 2");
-    assert!(change.compose(&Change::none(2)).is_err());
 }
 
 #[test]
@@ -185,7 +198,7 @@ proptest! {
         }),
     ) {
         let both = second.apply(&first.apply(&old).unwrap()).unwrap();
-        prop_assert_eq!(first.compose(&second).unwrap().apply(&old).unwrap(), both);
+        prop_assert_eq!(first.compose(&second).apply(&old).unwrap(), both);
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Fixture {
     /// As an editor that groups edits does.
     fn undo_at_once(&mut self, steps: usize) {
         let first = self.undo.len() - steps;
-        let grouped = self.undo.drain(first..).rev().reduce(|a, b| a.compose(&b).unwrap());
+        let grouped = self.undo.drain(first..).rev().reduce(|a, b| a.compose(&b));
         self.undo.extend(grouped);
         self.undo();
     }
@@ -108,7 +108,7 @@ impl Fixture {
 
     fn accept(&mut self, index: usize) {
         let id = self.review.hunks()[index].id;
-        assert!(self.review.accept(id));
+        assert_eq!(self.review.accept_many(&[id]), 1);
         self.check();
     }
 
@@ -206,7 +206,7 @@ fn a_decision_on_a_hunk_that_is_gone_changes_nothing() {
     fixture.reject(0);
     assert_eq!(fixture.review.rejection(&[id], OwnText::Keep), None);
     assert_eq!(fixture.review.reject(&[id], OwnText::Keep), 0);
-    assert!(!fixture.review.accept(id));
+    assert_eq!(fixture.review.accept_many(&[id]), 0);
     assert_eq!(fixture.text(), FIVE);
 }
 
@@ -379,7 +379,7 @@ fn a_text_changed_while_not_observed_counts_as_a_user_edit() {
 #[test]
 fn a_change_for_another_text_is_refused() {
     let mut fixture = Fixture::new(FIVE);
-    assert!(fixture.review.apply(&Change::none(3), &Author::User).is_err());
+    assert!(fixture.review.apply(&Change::new(3, Vec::new()).unwrap(), &Author::User).is_err());
 }
 
 #[test]

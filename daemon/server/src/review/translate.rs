@@ -1,7 +1,5 @@
 //! Conversion of a change into edits for an editor. Pure.
 
-use std::{borrow::Cow, collections::HashSet};
-
 use cairn_core::{
     change::{Change, Edit},
     text::{Text, Units},
@@ -33,9 +31,8 @@ pub(super) fn edit_of(
     };
     let mut edits = Vec::new();
     let mut done = 0;
-    let fewer = fewer(change.edits(), base, MOST_EDITS);
-    let sent = if form.whole_lines { Cow::Owned(whole_lines(&fewer, base)) } else { fewer };
-    for edit in sent.iter() {
+    let whole = form.whole_lines.then(|| whole_lines(change.edits(), base));
+    for edit in whole.as_deref().unwrap_or(change.edits()) {
         let (range, new_text) = before_the_end(base, edit, done);
         done = edit.range.end;
         let range = Range { start: at(range.start), end: at(range.end) };
@@ -120,36 +117,6 @@ pub(super) fn same_but_last_break(a: &Text, b: &Text) -> bool {
     a_length == b_length && a.slice(0..a_length) == b.slice(0..b_length)
 }
 
-/// Maximum number of edits in one message: VS Code replaces the whole text for a thousand or more,
-/// which takes half a minute in a large file.
-const MOST_EDITS: usize = 900;
-
-/// Reduces the number of edits: those with the least text between them are joined, with that text.
-fn fewer<'a>(edits: &'a [Edit], base: &Text, most: usize) -> Cow<'a, [Edit]> {
-    let Some(too_many) = edits.len().checked_sub(most).filter(|&more| more > 0) else {
-        return Cow::Borrowed(edits);
-    };
-    let mut gaps: Vec<(usize, usize)> = edits
-        .windows(2)
-        .enumerate()
-        .map(|(at, pair)| (pair[1].range.start - pair[0].range.end, at + 1))
-        .collect();
-    gaps.sort_unstable();
-    let joined: HashSet<usize> = gaps.into_iter().take(too_many).map(|(_, at)| at).collect();
-    let mut out: Vec<Edit> = Vec::with_capacity(most);
-    for (at, edit) in edits.iter().enumerate() {
-        match out.last_mut() {
-            Some(last) if joined.contains(&at) => {
-                last.insert += &base.slice(last.range.end..edit.range.start);
-                last.insert += &edit.insert;
-                last.range.end = edit.range.end;
-            }
-            Some(_) | None => out.push(edit.clone()),
-        }
-    }
-    Cow::Owned(out)
-}
-
 /// Lines added and removed, for the one-line summary: a changed line counts once in each.
 pub(super) fn line_counts(before: &Text, change: &Change) -> (u32, u32) {
     let (mut added, mut removed) = (0, 0);
@@ -185,34 +152,6 @@ pub(super) fn line_counts(before: &Text, change: &Change) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn very_many_edits_are_joined_into_few_with_the_same_result() {
-        let base = Text::new(&"ab\n".repeat(MOST_EDITS + 50));
-        let edits = |count: usize| -> Vec<Edit> {
-            (0..count).map(|n| Edit { range: n * 3..n * 3 + 1, insert: "xy".into() }).collect()
-        };
-        for (count, most) in [(0, 900), (MOST_EDITS, 900), (MOST_EDITS + 50, 900), (50, 7), (50, 1)]
-        {
-            let edits = edits(count);
-            let few = fewer(&edits, &base, most);
-            assert_eq!(few.len(), count.min(most));
-            let apply = |edits: &[Edit]| {
-                let change = Change::new(base.len_chars(), edits.to_vec()).expect("in order");
-                change.apply(&base).expect("made for this text")
-            };
-            assert_eq!(apply(&few), apply(&edits));
-        }
-    }
-
-    #[test]
-    fn the_nearest_edits_are_joined_first() {
-        let base = Text::new("abcdefghijklmnopqrstuvwxyz");
-        let edit = |range, insert: &str| Edit { range, insert: insert.into() };
-        let edits = [edit(0..1, "A"), edit(3..4, "D"), edit(20..21, "U"), edit(25..25, "+")];
-        let few = fewer(&edits, &base, 3);
-        assert_eq!(*few, [edit(0..4, "AbcD"), edits[2].clone(), edits[3].clone()]);
-    }
 
     #[test]
     fn lines_are_counted_as_a_patch_counts_them() {

@@ -2,7 +2,7 @@
 
 use std::iter::Peekable;
 
-use super::{Change, Edit};
+use super::super::{Change, Edit};
 
 /// Step of a walk over the old text of a change.
 enum Step {
