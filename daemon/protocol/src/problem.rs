@@ -61,7 +61,7 @@ macro_rules! codes {
                     ),)+
                 };
                 UiMessage {
-                    code: $crate::problem::markdown::snake_case(code),
+                    code: $crate::problem::snake_case(code),
                     template: templates.get(at).copied().unwrap_or_default().to_owned(),
                     args: args
                         .into_iter()
@@ -84,8 +84,8 @@ macro_rules! codes {
             /// Lists the messages, for the documentation, the translators and tests.
             pub fn rows() -> Vec<CodeRow> {
                 vec![$(CodeRow {
-                    code: $crate::problem::markdown::snake_case(stringify!($code)),
-                    kind: String::new() $(+ &$crate::problem::markdown::wire_name(&$kind))?,
+                    code: $crate::problem::snake_case(stringify!($code)),
+                    kind: String::new() $(+ &$crate::problem::wire_name(&$kind))?,
                     templates: templates!($text),
                     args: vec![$($(stringify!($arg)),+)?],
                     action: None $(.or(Some(ActionId::$action)))?,
@@ -131,7 +131,6 @@ mod approval;
 mod call;
 mod check;
 mod connection;
-mod markdown;
 mod message;
 mod quarantine;
 
@@ -141,9 +140,31 @@ pub use approval::{
 pub use call::ToolLabel;
 pub use check::{CheckState, CheckedPart, FormChange, ModelFinding};
 pub use connection::RetryReason;
-pub use markdown::{section, templates};
 pub use message::{Coded, Tokens, UiArgument, UiMessage, english_of_all};
 pub use quarantine::{QuarantineEntry, QuarantineFault};
+
+/// Returns the name of a unit variant on the wire.
+pub fn wire_name(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        Ok(serde_json::Value::Object(message)) => {
+            message["code"].as_str().unwrap_or_default().to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// Converts the name of a variant as serde's `snake_case` does.
+fn snake_case(variant: &str) -> String {
+    let mut name = String::new();
+    for c in variant.chars() {
+        if c.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    name
+}
 
 problems! {
     /// Reason why a request was refused.  A later version may add codes.
@@ -449,29 +470,7 @@ actions! {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-
-    #[test]
-    fn a_code_belongs_to_one_problem() {
-        let all = markdown::tables().into_iter().flat_map(|(_, rows)| rows);
-        let codes: Vec<String> = all.map(|row| row.code).collect();
-        let distinct: BTreeSet<&String> = codes.iter().collect();
-        assert_eq!(distinct.len(), codes.len());
-    }
-
-    #[test]
-    fn the_places_of_a_template_are_arguments() {
-        for row in markdown::tables().into_iter().flat_map(|(_, rows)| rows) {
-            for template in row.templates {
-                for place in template.split('{').skip(1) {
-                    let name = place.split('}').next().unwrap();
-                    assert!(row.args.contains(&name), "{}: {template}", row.code);
-                }
-            }
-        }
-    }
 
     #[test]
     fn settings_to_open_are_named() {

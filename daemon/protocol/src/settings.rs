@@ -3,12 +3,8 @@
 //! `make gen` writes both, and the test `generated` compares them. The daemon takes names of
 //! settings and values of enumerations from here; a test compares its defaults with the table's.
 
-mod manifest;
-mod markdown;
 mod table;
 
-pub use manifest::{configuration, is_text_key, restricted};
-pub use markdown::page;
 pub use table::GROUPS;
 
 /// Name of the section that all settings are in.

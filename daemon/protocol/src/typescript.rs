@@ -1,28 +1,13 @@
-//! The contract as one TypeScript file: `make gen` writes it, a test compares it.
+//! Methods and types for the contract in TypeScript, which a test of the project writes.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::{
-    ErrorData, PROTOCOL_MINOR, PROTOCOL_VERSION, RequestMethod, context, editor, library, notify,
-    process, queue, request, rules,
-};
+use crate::{RequestMethod, context, editor, library, notify, process, queue, request, rules};
 
-/// Renders `vscode-extension/src/protocol.ts`.
-pub fn render() -> String {
-    let mut out = String::from(
-        "// Generated from daemon/protocol by `make gen`. Do not edit.\n\n\
-         /** A request that is answered by one object. */\n\
-         export interface RequestMethod<P, R> { readonly method: string; readonly _p?: P; readonly _r?: R }\n\
-         /** A notification with one object. */\n\
-         export interface NotificationMethod<P> { readonly method: string; readonly _p?: P }\n\n",
-    );
-    out.push_str(&format!("export const PROTOCOL_VERSION = {PROTOCOL_VERSION};\n"));
-    out.push_str(&format!("export const PROTOCOL_MINOR = {PROTOCOL_MINOR};\n"));
-    let mut types = Types::default();
-    // `data` of errors, which no method names.
-    types.add::<ErrorData>();
+/// Tables of methods, each with its description and its name in TypeScript.
+pub fn tables() -> [(&'static str, &'static str, Vec<&'static TypescriptMethod>); 4] {
     let client_requests = [
         request::REQUESTS.typescript,
         queue::REQUESTS.typescript,
@@ -31,7 +16,7 @@ pub fn render() -> String {
         library::REQUESTS.typescript,
         rules::REQUESTS.typescript,
     ];
-    let tables: [(&str, &str, Vec<&TypescriptMethod>); 4] = [
+    [
         (
             "Requests of the editor to the daemon.",
             "requests",
@@ -48,38 +33,19 @@ pub fn render() -> String {
             "editorNotifications",
             request::NOTIFICATIONS.iter().collect(),
         ),
-    ];
-    for (doc, name, methods) in tables {
-        out.push_str(&format!("\n/** {doc} */\nexport const {name} = {{\n"));
-        for TypescriptMethod { method, name, typescript, types: add } in methods {
-            let (name, typescript) = (lower_first(name), typescript());
-            out.push_str(&format!("  {name}: {{ method: \"{method}\" }} as {typescript},\n"));
-            add(&mut types);
-        }
-        out.push_str("} as const;\n");
-    }
-    for declaration in types.0.values() {
-        out.push_str(&format!("\nexport {declaration}\n"));
-    }
-    out
-}
-
-/// `RunTask` becomes `runTask`.
-fn lower_first(name: &str) -> String {
-    let mut chars = name.chars();
-    chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
+    ]
 }
 
 /// Row of a table of methods, as the generator reads it.
 #[derive(Debug)]
-pub(crate) struct TypescriptMethod {
-    method: &'static str,
+pub struct TypescriptMethod {
+    pub method: &'static str,
     /// Name of its type in this crate.
-    name: &'static str,
+    pub name: &'static str,
     /// Returns its type in TypeScript.
-    typescript: fn() -> String,
+    pub typescript: fn() -> String,
     /// Adds the types of its payload.
-    types: fn(&mut Types),
+    pub types: fn(&mut Types),
 }
 
 impl TypescriptMethod {
@@ -110,12 +76,12 @@ fn notification_type<P: TS>() -> String {
 }
 
 /// Declarations of types, by name.
-#[derive(Default)]
-pub(crate) struct Types(BTreeMap<String, String>);
+#[derive(Debug, Default)]
+pub struct Types(pub BTreeMap<String, String>);
 
 impl Types {
     /// Adds a type and all types of its fields.
-    pub(crate) fn add<T: TS + 'static + ?Sized>(&mut self) {
+    pub fn add<T: TS + 'static + ?Sized>(&mut self) {
         let config = Config::default();
         // Types of the language, lists and options have no path, and no declaration.
         if T::output_path().is_none() {

@@ -2,10 +2,14 @@
 
 use expect_test::expect_file;
 
+mod codes;
+mod manifest;
+mod settings_page;
+mod typescript;
+
 #[test]
 fn typescript_contract_is_current() {
-    expect_file!["../../../vscode-extension/src/protocol.ts"]
-        .assert_eq(&cairn_protocol::typescript::render());
+    expect_file!["../../../vscode-extension/src/protocol.ts"].assert_eq(&typescript::render());
 }
 
 /// The whole manifest, with the parts that the table of settings makes put in their places. Its other
@@ -15,9 +19,9 @@ fn the_manifest_has_the_settings_of_the_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vscode-extension/package.json");
     let text = std::fs::read_to_string(path).unwrap();
     let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
-    manifest["contributes"]["configuration"] = cairn_protocol::settings::configuration().0;
+    manifest["contributes"]["configuration"] = manifest::configuration().0;
     manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] =
-        cairn_protocol::settings::restricted();
+        manifest::restricted();
     let expected = format!("{}\n", serde_json::to_string_pretty(&manifest).unwrap());
     expect_file!["../../../vscode-extension/package.json"].assert_eq(&expected);
 }
@@ -29,15 +33,15 @@ fn the_texts_of_the_manifest_are_those_of_the_table() {
     let text = std::fs::read_to_string(path).unwrap();
     let mut texts: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(&text).unwrap();
-    texts.retain(|key, _| !cairn_protocol::settings::is_text_key(key));
-    texts.extend(cairn_protocol::settings::configuration().1);
+    texts.retain(|key, _| !manifest::is_text_key(key));
+    texts.extend(manifest::configuration().1);
     let expected = format!("{}\n", serde_json::to_string_pretty(&texts).unwrap());
     expect_file!["../../../vscode-extension/package.nls.json"].assert_eq(&expected);
 }
 
 #[test]
 fn the_page_of_settings_is_current() {
-    expect_file!["../../../docs/settings.md"].assert_eq(&cairn_protocol::settings::page());
+    expect_file!["../../../docs/settings.md"].assert_eq(&settings_page::page());
 }
 
 /// The page with the tables of codes and actions put between their two marks. Its other parts are kept
@@ -50,7 +54,7 @@ fn the_codes_of_the_protocol_page_are_current() {
     let text = std::fs::read_to_string(path).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
-    let section = cairn_protocol::problem::section();
+    let section = codes::section();
     let expected = format!("{before}{BEGIN}\n{section}\n{END}{after}");
     expect_file!["../../../docs/protocol.md"].assert_eq(&expected);
 }
@@ -58,6 +62,6 @@ fn the_codes_of_the_protocol_page_are_current() {
 /// The English texts of the daemon, which the extension's bundle for translators repeats.
 #[test]
 fn the_list_of_messages_is_current() {
-    let messages = serde_json::to_string_pretty(&cairn_protocol::problem::templates()).unwrap();
+    let messages = serde_json::to_string_pretty(&codes::templates()).unwrap();
     expect_file!["../../tables/messages.json"].assert_eq(&format!("{messages}\n"));
 }

@@ -142,7 +142,7 @@ impl<M: Coded> Argument for Vec<M> {
 
 impl Argument for Vec<crate::Need> {
     fn argument(&self) -> Option<UiArgument> {
-        Some(UiArgument::Names(self.iter().map(super::markdown::wire_name).collect()))
+        Some(UiArgument::Names(self.iter().map(super::wire_name).collect()))
     }
 }
 

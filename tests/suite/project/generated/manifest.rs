@@ -1,12 +1,11 @@
 //! Renders the parts of the extension's manifest that come from the table.
 
+use cairn_protocol::settings::*;
 use serde_json::{Map, Value, json};
-
-use super::*;
 
 /// Renders `contributes.configuration` of the manifest, and its texts by the keys that stand for them
 /// there and in `package.nls.json`.
-pub fn configuration() -> (Value, Map<String, Value>) {
+pub(super) fn configuration() -> (Value, Map<String, Value>) {
     let mut texts = Map::new();
     let mut groups = groups();
     for group in &mut groups {
@@ -20,7 +19,7 @@ pub fn configuration() -> (Value, Map<String, Value>) {
 const GROUP_PREFIX: &str = "settings.";
 
 /// True for the key of a text of the settings.
-pub fn is_text_key(key: &str) -> bool {
+pub(super) fn is_text_key(key: &str) -> bool {
     key.starts_with(GROUP_PREFIX) || key.split_once('.').is_some_and(|(first, _)| first == SECTION)
 }
 
@@ -84,7 +83,7 @@ fn groups() -> Vec<Value> {
 
 /// Renders `capabilities.untrustedWorkspaces.restrictedConfigurations`: settings that a workspace
 /// cannot set.
-pub fn restricted() -> Value {
+pub(super) fn restricted() -> Value {
     all().filter(|it| it.scope != SettingScope::Workspace).map(|it| Value::from(name(it))).collect()
 }
 

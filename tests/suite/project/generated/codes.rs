@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
-use super::{
+use cairn_protocol::{
     ActionId, ApprovalQuestion, ApprovalReason, AskedFiles, CheckState, CheckedPart, CodeRow,
     CommandRisk, EditProblem, FormChange, ModelFinding, QuarantineEntry, QuarantineFault,
     ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState, SessionScope,
     StatusProblem, StillAcceptedEdit, ToolLabel, TurnNotice, TurnProblem, UnclearCommand,
+    problem::wire_name,
 };
 
 /// Returns all tables of messages, with their headings.
-pub(super) fn tables() -> Vec<(&'static str, Vec<CodeRow>)> {
+fn tables() -> Vec<(&'static str, Vec<CodeRow>)> {
     vec![
         ("Refused requests: `data` of an error", RequestProblem::rows()),
         ("Ends of turns: `phase.problem` of `agent/turn`", TurnProblem::rows()),
@@ -56,13 +55,13 @@ pub(super) fn tables() -> Vec<(&'static str, Vec<CodeRow>)> {
 }
 
 /// Returns the templates of all messages, for translators: sorted, each once.
-pub fn templates() -> BTreeSet<&'static str> {
+pub(super) fn templates() -> BTreeSet<&'static str> {
     let rows = tables().into_iter().flat_map(|(_, rows)| rows);
     rows.flat_map(|row| row.templates).copied().collect()
 }
 
 /// Renders the section between the two marks of `docs/protocol.md`.
-pub fn section() -> String {
+pub(super) fn section() -> String {
     let mut out = String::new();
     for (title, rows) in tables() {
         table(&mut out, title, &rows);
@@ -87,25 +86,22 @@ fn table(out: &mut String, title: &str, rows: &[CodeRow]) {
     out.push('\n');
 }
 
-/// Returns the name of a unit variant on the wire.
-pub(super) fn wire_name(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(name)) => name,
-        Ok(serde_json::Value::Object(message)) => {
-            message["code"].as_str().unwrap_or_default().to_owned()
-        }
-        _ => String::new(),
-    }
+#[test]
+fn a_code_belongs_to_one_problem() {
+    let all = tables().into_iter().flat_map(|(_, rows)| rows);
+    let codes: Vec<String> = all.map(|row| row.code).collect();
+    let distinct: BTreeSet<&String> = codes.iter().collect();
+    assert_eq!(distinct.len(), codes.len());
 }
 
-/// Converts the name of a variant as serde's `snake_case` does.
-pub(super) fn snake_case(variant: &str) -> String {
-    let mut name = String::new();
-    for c in variant.chars() {
-        if c.is_ascii_uppercase() && !name.is_empty() {
-            name.push('_');
+#[test]
+fn the_places_of_a_template_are_arguments() {
+    for row in tables().into_iter().flat_map(|(_, rows)| rows) {
+        for template in row.templates {
+            for place in template.split('{').skip(1) {
+                let name = place.split('}').next().unwrap();
+                assert!(row.args.contains(&name), "{}: {template}", row.code);
+            }
         }
-        name.push(c.to_ascii_lowercase());
     }
-    name
 }

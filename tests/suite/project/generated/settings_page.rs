@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::*;
+use cairn_protocol::settings::{
+    GROUPS, MemberKind, SECTION, Setting, SettingChoice, SettingKind, SettingScope,
+};
 
 const HEAD: &str = "<!-- Generated from daemon/protocol/src/settings/table.rs by `make gen`. Do not edit. -->
 
@@ -17,7 +19,7 @@ from the repository ([why](security.md)). A machine setting is not synchronised 
 ";
 
 /// Renders `docs/settings.md`.
-pub fn page() -> String {
+pub(super) fn page() -> String {
     let mut page = HEAD.to_owned();
     for group in GROUPS {
         _ = write!(page, "\n## {}\n", group.title);
