@@ -24,7 +24,6 @@ const HARMLESS = [
   "cairn.plan.endReminder",
   "cairn.plan.reminder",
   "cairn.review.advance",
-  "cairn.plan.nag",
   "cairn.review.saveAtTurnEnd",
 ];
 

@@ -286,8 +286,6 @@ problems! {
         AnswersReplayed: Replay => SetApiKey = "Answers come from a script. To use a model, set an API key, or the address of a local server in the settings.";
         UntrustedWorkspace: Untrusted => TrustWorkspace = "This workspace is not trusted: the agent only reads in it, runs nothing and follows none of its instructions. Trust it to let the agent work.";
         SettingUnknown { setting: String }: Setting => OpenSettings = "There is no setting {setting}.";
-        /// The old name still works.
-        SettingRenamed { setting: String, old: String }: Setting => OpenSettings = "The setting {old} is now called {setting}. The old name still works; rename it.";
         SettingType { setting: String, expected: String, found: String }: Setting => OpenSettings = "The value of {setting} is not used: it must be {expected}, not {found}.";
         SettingChoice { setting: String, value: String, choices: String }: Setting => OpenSettings = "The value “{value}” of {setting} is not used. Use one of {choices}.";
         SettingInvalid { setting: String, reason: String }: Setting => OpenSettings = "The value of {setting} is not used: {reason}.";

@@ -26,8 +26,6 @@ pub struct Setting {
     pub kind: SettingKind,
     /// Text between backticks is shown as code, `#cairn.…#` as a link to that setting.
     pub description: &'static str,
-    /// New key of a setting that was renamed. The old key is still read.
-    pub renamed_to: Option<&'static str>,
 }
 
 /// Places that may set a value.
@@ -146,13 +144,4 @@ pub fn choices(key: &str) -> Vec<&'static str> {
 /// True for the first part of any key, as `model` of `model.name`.
 pub fn is_section(name: &str) -> bool {
     all().any(|setting| setting.key.split('.').next() == Some(name))
-}
-
-/// Finds the new key for an old one: `plan.nag.policy` → `plan.reminder.policy`.
-pub fn renamed(key: &str) -> Option<(&'static Setting, String)> {
-    all().find_map(|setting| {
-        let rest = key.strip_prefix(setting.key)?;
-        let new = setting.renamed_to?;
-        (rest.is_empty() || rest.starts_with('.')).then(|| (setting, format!("{new}{rest}")))
-    })
 }

@@ -133,15 +133,7 @@ pub fn read(section: &Value) -> (Settings, Vec<StatusProblem>) {
         other => reader.wrong("", "an object of settings", other),
     }
     for (path, value) in &values {
-        match settings::renamed(path) {
-            Some((setting, new)) => {
-                reader.renamed(setting);
-                if !values.iter().any(|(path, _)| *path == new) {
-                    reader.key(&new, value);
-                }
-            }
-            None => reader.key(path, value),
-        }
+        reader.key(path, value);
     }
     reader.finish()
 }
@@ -171,15 +163,6 @@ struct SettingsReader {
 }
 
 impl SettingsReader {
-    /// Reports once that a setting has a new name. The value counts under the new one.
-    fn renamed(&mut self, setting: &settings::Setting) {
-        let (old, new) = (setting.key, setting.renamed_to.unwrap_or_default());
-        let notice = fault::renamed(old, new);
-        if !self.faults.contains(&notice) {
-            self.faults.push(notice);
-        }
-    }
-
     /// Settings of the editor are known and have no effect here.
     fn key(&mut self, path: &str, value: &Value) {
         let known = path == "trace.server" || settings::keys().any(|key| key == path);
@@ -232,11 +215,8 @@ impl SettingsReader {
     fn plan(&mut self, path: &str, value: &Value) {
         match path {
             "plan.dialect" => {
-                if let Some(name) = self.text(path, value).filter(|name| name != "auto") {
-                    match name.parse::<Dialect>() {
-                        Ok(dialect) => self.settings.dialect = Some(dialect),
-                        Err(error) => self.invalid(path, error),
-                    }
+                if let Some(name) = self.one_of(path, value) {
+                    self.settings.dialect = Dialect::all().find(|it| it.name() == name);
                 }
             }
             "plan.initialReminder" => {

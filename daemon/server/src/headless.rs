@@ -108,9 +108,6 @@ async fn work(
     let config_dir = environment.config_dir.clone();
     let settings = settings::read(arguments, config_dir.as_deref(), variable);
     let settings = settings.map_err(Failure::usage)?;
-    for warning in &settings.warnings {
-        terminal.report().warning(warning);
-    }
     let task = task_text(arguments)?;
     let granted = arguments.allow.in_words(!arguments.rules.is_empty());
     let folder = work_folder(arguments)?;
@@ -127,7 +124,7 @@ async fn work(
     client
         .send(ClientEvent::Initialized(Initialized {
             folders: vec![folder.clone().into()],
-            settings: settings.section.into(),
+            settings: settings.into(),
             speaks_agent: true,
             // The user named this folder on the command line, which is treated as trust.
             trusted: true,

@@ -165,7 +165,7 @@ fn status(test: &TestDaemon) -> StatusNotification {
 async fn invalid_settings_are_reported_and_the_others_apply() {
     let settings = json!({
         "limits": { "rounds": 1, "toolSeconds": "soon" },
-        "plan": { "nag": { "policy": "often" } },
+        "plan": { "reminder": { "policy": "often" } },
         "colour": "blue",
     });
     let test = TestDaemon::with(Wire::Anthropic, &[("a", "x\n")], settings).await;
@@ -173,19 +173,14 @@ async fn invalid_settings_are_reported_and_the_others_apply() {
     assert_eq!(end.reason, EndReason::Limit);
     let banners = status(&test).banners;
     assert!(banners.iter().all(|banner| banner.kind == BannerKind::Setting));
-    let names = [
-        "cairn.limits.toolSeconds",
-        "cairn.plan.nag is now called cairn.plan.reminder",
-        "cairn.plan.reminder.policy",
-        "cairn.colour",
-    ];
+    let names = ["cairn.limits.toolSeconds", "cairn.plan.reminder.policy", "cairn.colour"];
     for name in names {
         assert!(
             banners.iter().any(|banner| banner.message.english().contains(name)),
             "{name}: {banners:?}"
         );
     }
-    assert_eq!(banners.len(), 4);
+    assert_eq!(banners.len(), 3);
     // Put right, also in the middle of a session.
     let settings = json!({ "settings": { "cairn": {
         "model": { "provider": "openai", "baseUrl": test.model.base_url(), "name": "other" },

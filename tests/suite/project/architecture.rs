@@ -217,10 +217,7 @@ fn the_extension_has_the_defaults_of_the_daemon() {
             let default = &property["default"];
             assert!(property.get("default").is_some(), "{key} has no default");
             // As the extension does: what is empty is not set, and the daemon's place is its own.
-            if key != "daemon.path"
-                && default != ""
-                && property.get("markdownDeprecationMessage").is_none()
-            {
+            if key != "daemon.path" && default != "" {
                 section.insert(key.to_owned(), default.clone());
             }
         }

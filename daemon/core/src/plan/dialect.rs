@@ -10,7 +10,7 @@ mod guide;
 mod read;
 mod table;
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use serde_json::{Map, Value, json};
 
@@ -85,10 +85,6 @@ impl PlanForm {
         }
     }
 }
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a plan dialect")]
-pub struct UnknownDialect(pub String);
 
 /// Extent of the planning tool's description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -316,15 +312,6 @@ impl fmt::Display for ListDialect {
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Dialect {
-    type Err = UnknownDialect;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = Dialect::all().find(|dialect| dialect.name() == name);
-        known.ok_or_else(|| UnknownDialect(name.to_owned()))
     }
 }
 

@@ -25,7 +25,7 @@ const fn setting(
     kind: Kind,
     description: &'static str,
 ) -> Setting {
-    Setting { key, scope, kind, description, renamed_to: None }
+    Setting { key, scope, kind, description }
 }
 
 const fn choice(value: &'static str, description: &'static str) -> SettingChoice {
@@ -231,13 +231,6 @@ const PLAN: &[Setting] = &[
         LONG_TEXT,
         "Text of the reminder that a plan was completed without a step that verifies. Leave it empty to use the built-in text.",
     ),
-    Setting {
-        key: "plan.nag",
-        scope: Workspace,
-        kind: REMINDER,
-        description: "Former name of a setting, still read.",
-        renamed_to: Some("plan.reminder"),
-    },
 ];
 
 const REVIEW: &[Setting] = &[

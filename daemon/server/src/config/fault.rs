@@ -1,4 +1,4 @@
-//! Settings that were ignored or have a new name.
+//! Settings that were ignored.
 
 use std::fmt;
 
@@ -7,10 +7,6 @@ use serde_json::Value;
 
 pub(super) fn unknown(path: &str) -> StatusProblem {
     StatusProblem::SettingUnknown { setting: full(path) }
-}
-
-pub(super) fn renamed(old: &str, new: &str) -> StatusProblem {
-    StatusProblem::SettingRenamed { setting: full(new), old: full(old) }
 }
 
 pub(super) fn wrong_type(path: &str, expected: &str, found: &Value) -> StatusProblem {

@@ -119,31 +119,6 @@ fn the_sandbox_is_on_unless_it_is_turned_off() {
     assert!(!read(&json!({"sandbox.mode": "off"})).0.sandbox.on);
 }
 
-#[test]
-fn an_old_name_is_read_and_the_new_one_is_named() {
-    let notice = "The setting cairn.plan.nag is now called cairn.plan.reminder. The old name \
-                  still works; rename it.";
-    let policy = |section| {
-        let (settings, faults) = read(&section);
-        assert_eq!(faults, [notice], "{section}");
-        settings.reminders.nag
-    };
-    let every_round = NagPolicy::EveryRound { rounds: 2 };
-    let nested = json!({"plan": {"nag": {"policy": "every-round", "rounds": 2}}});
-    assert_eq!(policy(nested), every_round);
-    assert_eq!(
-        policy(json!({"plan.nag.policy": "every-round", "plan.nag.rounds": 2})),
-        every_round
-    );
-    // The new name counts where both are there, whichever comes first.
-    let both = json!({
-        "plan": {"nag": {"policy": "off", "rounds": 2}, "reminder": {"policy": "every-round"}},
-    });
-    assert_eq!(policy(both), every_round);
-    let (settings, faults) = read(&json!({"plan.reminder": {"policy": "off"}}));
-    assert_eq!((settings.reminders.nag, faults), (NagPolicy::Off, vec![]));
-}
-
 /// Settings that concern the extension alone.
 const IGNORED: [&str; 4] = ["daemon.path", "review.advance", "review.removedText", "notify.done"];
 
@@ -155,8 +130,7 @@ fn every_setting_of_the_table_is_read() {
         assert!(!read(&wrong).1.is_empty(), "{key} is not read");
         for value in settings::choices(&key) {
             let faults = read(&json!({ key.as_str(): value })).1;
-            let renamed = settings::renamed(&key).is_some();
-            assert_eq!(faults.len(), usize::from(renamed), "{key}: {value}: {faults:?}");
+            assert!(faults.is_empty(), "{key}: {value}: {faults:?}");
         }
     }
 }

@@ -40,13 +40,10 @@ async fn table(CheckArguments { model, config }: CheckArguments) -> Result<(Stri
     let config_dir = environment.config_dir.as_deref();
     let mut settings = settings::without_options(config.as_deref(), config_dir, variable)
         .map_err(Failure::usage)?;
-    for warning in &settings.warnings {
-        say(&format!("warning: {warning}\n"));
-    }
     if let Some(name) = model {
-        settings.section.insert("model.name".into(), name.into());
+        settings.insert("model.name".into(), name.into());
     }
-    let (settings, _) = config::read(&Value::Object(settings.section));
+    let (settings, _) = config::read(&Value::Object(settings));
     let servers = KnownServers::default();
     let choice = choose::choose(&settings.model, &Keys::default(), &environment, &servers);
     if choice.info.provider == choose::NO_PROVIDER {

@@ -24,21 +24,17 @@ const FILE: &str = "config.toml";
 /// Longest file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Settings of a run, by dotted key, and what the user should know about them.
-#[derive(Debug, Default)]
-pub(super) struct RunSettings {
-    pub(super) section: Map<String, Value>,
-    pub(super) warnings: Vec<String>,
-}
+/// Settings by dotted key.
+pub(super) type Section = Map<String, Value>;
 
 /// Reads the file and adds the environment and the options. A fault is a text for the user.
 pub(super) fn read(
     arguments: &RunArguments,
     config_dir: Option<&Path>,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<RunSettings, String> {
+) -> Result<Section, String> {
     let mut settings = without_options(arguments.config.as_deref(), config_dir, variable)?;
-    add_options(&mut settings.section, arguments)?;
+    add_options(&mut settings, arguments)?;
     Ok(settings)
 }
 
@@ -47,15 +43,14 @@ pub(super) fn without_options(
     config: Option<&Path>,
     config_dir: Option<&Path>,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<RunSettings, String> {
+) -> Result<Section, String> {
     let mut settings = match file(config, config_dir) {
         Some((path, must_exist)) => from_file(&path, must_exist)?,
-        None => RunSettings::default(),
+        None => Section::new(),
     };
-    let section = &mut settings.section;
     for (name, key) in [("CAIRN_MODEL", "model.name"), ("CAIRN_MODEL_API", "model.api")] {
         if let Some(value) = variable(name).filter(|value| !value.trim().is_empty()) {
-            section.insert(key.into(), value.into());
+            settings.insert(key.into(), value.into());
         }
     }
     Ok(settings)
@@ -69,12 +64,12 @@ fn file(config: Option<&Path>, config_dir: Option<&Path>) -> Option<(PathBuf, bo
     }
 }
 
-fn from_file(path: &Path, must_exist: bool) -> Result<RunSettings, String> {
+fn from_file(path: &Path, must_exist: bool) -> Result<Section, String> {
     let shown = path.display();
     let text = match small_file::read_text(path, MAX_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {
-            return Ok(RunSettings::default());
+            return Ok(Section::new());
         }
         Err(error) => return Err(format!("{shown} cannot be read: {error}")),
     };
@@ -85,7 +80,7 @@ fn from_file(path: &Path, must_exist: bool) -> Result<RunSettings, String> {
 }
 
 /// Reads the text of the file. Each fault names its line.
-fn parse(text: &str) -> Result<RunSettings, Vec<String>> {
+fn parse(text: &str) -> Result<Section, Vec<String>> {
     let line_of = |at: usize| text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
     let document = Document::parse(text).map_err(|error| {
         let line = line_of(error.span().map_or(0, |span| span.start));
@@ -94,20 +89,18 @@ fn parse(text: &str) -> Result<RunSettings, Vec<String>> {
     let mut values = Values { section: Map::new(), places: Vec::new() };
     values.table("", document.as_table());
     let (_, faults) = config::read(&Value::Object(values.section.clone()));
-    let (mut warnings, mut wrong) = (Vec::new(), Vec::new());
+    let mut wrong = Vec::new();
     for fault in faults {
-        let (key, is_warning) = match &fault {
-            StatusProblem::SettingRenamed { old, .. } => (old.as_str(), true),
+        let key = match &fault {
             StatusProblem::SettingUnknown { setting }
             | StatusProblem::SettingType { setting, .. }
             | StatusProblem::SettingChoice { setting, .. }
-            | StatusProblem::SettingInvalid { setting, .. } => (setting.as_str(), false),
-            _ => ("", false),
+            | StatusProblem::SettingInvalid { setting, .. } => setting.as_str(),
+            _ => "",
         };
         let place = values.place_of(key.strip_prefix("cairn.").unwrap_or(key));
         let place = place.map_or(String::new(), |at| format!("line {}: ", line_of(at)));
-        let text = format!("{place}{}", fault.english().replace("cairn.", ""));
-        if is_warning { warnings.push(text) } else { wrong.push(text) }
+        wrong.push(format!("{place}{}", fault.english().replace("cairn.", "")));
     }
     if values.section.get("review.mode").is_some_and(|mode| mode == "ask") {
         let line = values.place_of("review.mode").map_or(1, line_of);
@@ -115,11 +108,7 @@ fn parse(text: &str) -> Result<RunSettings, Vec<String>> {
             "line {line}: review.mode: \"ask\" needs an editor that shows the edits; here it can be auto or plan"
         ));
     }
-    if wrong.is_empty() {
-        Ok(RunSettings { section: values.section, warnings })
-    } else {
-        Err(wrong)
-    }
+    if wrong.is_empty() { Ok(values.section) } else { Err(wrong) }
 }
 
 /// Values of a document by dotted key, with the places of their keys.

@@ -38,7 +38,6 @@ fn take_texts(value: &mut Value, path: &str, texts: &mut Map<String, Value>) {
             ("description" | "markdownDescription", text) => {
                 take(texts, text, format!("{path}.description"));
             }
-            ("markdownDeprecationMessage", text) => take(texts, text, format!("{path}.deprecated")),
             ("enumDescriptions" | "markdownEnumDescriptions", Value::Array(values)) => {
                 for (text, name) in values.iter_mut().zip(&names) {
                     take(texts, text, format!("{path}.{}", name.as_str().unwrap_or_default()));
@@ -99,9 +98,6 @@ fn property(setting: &Setting, order: u32) -> Value {
     });
     let (key, text) = described("description", "markdownDescription", setting.description);
     put(key, text);
-    if let Some(new) = setting.renamed_to {
-        put("markdownDeprecationMessage", format!("Use `#{SECTION}.{new}#` instead.").into());
-    }
     let scope = match setting.scope {
         SettingScope::User => "application",
         SettingScope::Machine => "machine",

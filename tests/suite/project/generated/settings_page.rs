@@ -53,10 +53,6 @@ fn entry(page: &mut String, setting: &Setting) {
         _ => String::new(),
     };
     _ = write!(page, "\n### `{SECTION}.{}`\n\n{}", setting.key, linked(setting.description));
-    if let Some(new) = setting.renamed_to {
-        let anchor = anchor(&format!("{SECTION}.{new}"));
-        _ = write!(page, " It was renamed to [`{SECTION}.{new}`](#{anchor}).");
-    }
     _ = write!(page, "\n\nType: {kind}{limit}. Default: {default}. Scope: {scope}.\n");
     match setting.kind {
         SettingKind::Choice { values, .. } => choices(page, values),

@@ -372,16 +372,6 @@ fn a_model_gets_the_tool_of_its_family() {
 }
 
 #[test]
-fn a_dialect_is_found_by_its_setting() {
-    for dialect in Dialect::all() {
-        assert_eq!(dialect.to_string().parse(), Ok(dialect));
-    }
-    assert_eq!("tasks".parse(), Ok(Dialect::Tasks));
-    expect!["\"auto\" is not a plan dialect"]
-        .assert_eq(&"auto".parse::<Dialect>().expect_err("for the caller").to_string());
-}
-
-#[test]
 fn the_schema_of_each_tool_agrees_with_its_parser() {
     let shapes: String = ListDialect::ALL.iter().map(|dialect| shape(*dialect)).collect();
     expect![[r#"

@@ -13,9 +13,7 @@ fn arguments(line: &str) -> RunArguments {
 
 fn check(text: &str, expect: Expect) {
     let told = match parse(text) {
-        Ok(RunSettings { section, warnings }) => {
-            format!("{}\n{}", Value::Object(section), warnings.join("\n"))
-        }
+        Ok(section) => Value::Object(section).to_string(),
         Err(faults) => faults.join("\n"),
     };
     expect.assert_eq(&told);
@@ -35,9 +33,7 @@ fn the_file_has_the_keys_of_the_editor() {
             [[hooks.turnEnd]]
             command = "notify"
         "#,
-        expect![[r#"
-            {"limits.rounds":7,"plan.verification":false,"model.name":"qwen3-coder","model.price.input":1,"model.price.output":2.5,"shell.allow":["npm test","cargo test *"],"hooks.turnEnd":[{"command":"notify"}]}
-        "#]],
+        expect![[r#"{"limits.rounds":7,"plan.verification":false,"model.name":"qwen3-coder","model.price.input":1,"model.price.output":2.5,"shell.allow":["npm test","cargo test *"],"hooks.turnEnd":[{"command":"notify"}]}"#]],
     );
 }
 
@@ -61,12 +57,6 @@ fn a_fault_of_the_file_names_its_line() {
             r#"line 2: review.mode: "ask" needs an editor that shows the edits; here it can be auto or plan"#
         ]],
     );
-    check(
-        "[plan.nag]\npolicy = \"off\"\n",
-        expect![[r#"
-            {"plan.nag.policy":"off"}
-            line 1: The setting plan.nag is now called plan.reminder. The old name still works; rename it."#]],
-    );
 }
 
 #[test]
@@ -77,7 +67,7 @@ fn options_come_before_the_environment_and_the_file() {
     let section = |line: &str, model: Option<&str>| {
         let variable = |name: &str| model.filter(|_| name == "CAIRN_MODEL").map(str::to_owned);
         let read = read(&arguments(line), Some(folder.path()), variable).unwrap();
-        Value::Object(read.section)
+        Value::Object(read)
     };
     assert_eq!(section("run|x", None)["model.name"], "of file");
     assert_eq!(section("run|x", None)["review.mode"], "review");
@@ -100,7 +90,7 @@ fn faults_of_options_and_missing_files_are_told() {
     assert!(fault("run|x|--allow|a && b").contains("--allow \"a && b\" is not one plain command"));
     assert!(fault("run|x|--writable|/nowhere").contains("--writable /nowhere cannot be opened"));
     let missing = read(&arguments("run|x"), Some(Path::new("/nowhere")), |_| None).unwrap();
-    assert!(missing.section.is_empty());
+    assert!(missing.is_empty());
 }
 
 #[test]
