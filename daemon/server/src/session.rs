@@ -17,8 +17,8 @@ use cairn_core::{
     turn::Input,
 };
 use cairn_protocol::{
-    ApproveParams, ApproveResult, Banner, Connection, CredentialsParams, OutputNotification,
-    SessionSnapshot, TurnNotice,
+    ApproveParams, ApproveResult, CredentialsParams, Notice, OutputNotification, SessionSnapshot,
+    StatusNotification, TurnNotice,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
@@ -27,7 +27,7 @@ use crate::{
     config::Settings,
     environment::Environment,
     event::Remember,
-    exec::sandbox::{Sandbox, SandboxBackend, Watch},
+    exec::sandbox::Watch,
     ports::{Edits, Notices, SubagentRequest, Subagents, ToolUpdate},
     review::{Reviews, SessionNotice},
     services::{Mailbox, Services},
@@ -68,6 +68,7 @@ use configuration::Configuration;
 use entry::{SessionEntry, SessionStep};
 pub(crate) use event::SessionEvent;
 use open_questions::OpenQuestions;
+use status::DaemonStatus;
 use subagent::SubagentTable;
 
 pub(crate) struct Sessions {
@@ -77,8 +78,6 @@ pub(crate) struct Sessions {
     config: Configuration,
     /// Limits for the searches of all sessions together.
     searches: Arc<Searches>,
-    sandbox: Arc<Sandbox>,
-    watch: Arc<Watch>,
     entries: HashMap<SessionId, SessionEntry>,
     /// Ids in order of use; the last is in view.
     order: Vec<SessionId>,
@@ -88,30 +87,8 @@ pub(crate) struct Sessions {
     state_dir: Option<std::path::PathBuf>,
     /// True while the state of an earlier process is being read.
     restoring: bool,
-    status: Status,
+    status: DaemonStatus,
     steps: VecDeque<SessionStep>,
-}
-
-/// Part of the daemon's status besides settings and model.
-struct Status {
-    dirty: bool,
-    connection: Connection,
-    storage_fault: Option<String>,
-    /// True if another window holds the stored state of this workspace.
-    locked_by_other_window: bool,
-    /// Files left by a command whose daemon was killed.
-    recovered: Option<Banner>,
-    /// Backend of the sandbox once it is known, or the reason for having none.
-    backend: Option<Result<SandboxBackend, String>>,
-}
-
-impl Status {
-    fn connect(&mut self, connection: Connection) {
-        if self.connection != connection {
-            self.connection = connection;
-            self.dirty = true;
-        }
-    }
 }
 
 impl Sessions {
@@ -122,31 +99,19 @@ impl Sessions {
         watch: Arc<Watch>,
         environment: Environment,
     ) -> Self {
-        // Commands do not see the state that Cairn stores for other projects.
-        let hidden = environment.state_dir.clone().into_iter().collect();
-        let sandbox = Sandbox::new(environment.program.clone(), environment.backends, hidden);
         Self {
             services,
             mailbox,
             edits,
-            config: Configuration::new(environment),
+            config: Configuration::new(environment, watch),
             searches: Arc::default(),
-            sandbox: Arc::new(sandbox),
-            watch,
             entries: HashMap::new(),
             order: Vec::new(),
             subagents: SubagentTable::default(),
             questions: OpenQuestions::default(),
             state_dir: None,
             restoring: false,
-            status: Status {
-                dirty: false,
-                connection: Connection::Idle,
-                storage_fault: None,
-                locked_by_other_window: false,
-                recovered: None,
-                backend: None,
-            },
+            status: DaemonStatus::default(),
             steps: VecDeque::new(),
         }
     }
@@ -243,9 +208,9 @@ impl Sessions {
                 self.on_attachments_read(request, attached, reviews);
             }
             SessionEvent::Loaded(read) => requests::on_loaded(self, read),
-            SessionEvent::Storage(state) => self.storage(state),
-            SessionEvent::Sandbox(found) => self.on_sandbox_found(found),
-            SessionEvent::Recovered(left) => self.on_recovered_commands(&left),
+            SessionEvent::Storage(state) => self.status.on_storage(state),
+            SessionEvent::Sandbox(found) => self.status.on_sandbox_found(found),
+            SessionEvent::Recovered(left) => self.status.on_recovered_commands(&left),
         }
         self.settle(reviews);
     }
@@ -310,6 +275,17 @@ impl Sessions {
         self.publish_streams();
         self.publish_stale_plans();
         self.publish_stale_subagents();
+    }
+
+    /// Publishes the status if it changed since the last time.
+    pub(crate) fn publish_status(&mut self) {
+        if std::mem::take(&mut self.status.dirty) {
+            self.services.notify(Notice::Status(self.status()));
+        }
+    }
+
+    pub(crate) fn status(&self) -> StatusNotification {
+        self.status.note(self.services.next_rev(), &self.config)
     }
 
     fn notices(&self) -> Arc<dyn Notices> {

@@ -55,9 +55,10 @@ pub enum SandboxKind {
     Missing,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Connection {
+    #[default]
     Idle,
     /// A request is in progress or its answer is streaming.
     Streaming,

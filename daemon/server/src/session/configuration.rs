@@ -16,6 +16,7 @@ use secrecy::SecretString;
 use crate::{
     config::{self, Settings},
     environment::Environment,
+    exec::sandbox::{Sandbox, SandboxConfig, Watch},
     model::{
         check::{self, CheckedWindow},
         choose::{self, Choice, Keys, ModelSettings, ProviderChoice},
@@ -50,10 +51,15 @@ pub(super) struct Configuration {
     /// Context window in tokens that a server reported in a refusal, with its generation.
     pub(super) learned_window: Option<(u32, u64)>,
     pub(super) tools: ToolBox,
+    pub(super) sandbox: Arc<Sandbox>,
+    watch: Arc<Watch>,
 }
 
 impl Configuration {
-    pub(super) fn new(mut environment: Environment) -> Self {
+    pub(super) fn new(mut environment: Environment, watch: Arc<Watch>) -> Self {
+        // Commands do not see the state that Cairn stores for other projects.
+        let hidden = environment.state_dir.clone().into_iter().collect();
+        let sandbox = Sandbox::new(environment.program.clone(), environment.backends, hidden);
         let mut key_refused = false;
         for key in [&mut environment.anthropic_key, &mut environment.openai_key] {
             if key.as_ref().is_some_and(|key| secrets::register(key).is_err()) {
@@ -76,6 +82,8 @@ impl Configuration {
             generation: 0,
             learned_window: None,
             tools,
+            sandbox: Arc::new(sandbox),
+            watch,
         }
     }
 
@@ -94,6 +102,14 @@ impl Configuration {
         self.settings = settings;
         self.faults = faults;
         self.choose_model();
+    }
+
+    pub(super) fn sandbox_config(&self) -> SandboxConfig {
+        SandboxConfig {
+            sandbox: Arc::clone(&self.sandbox),
+            watch: Arc::clone(&self.watch),
+            settings: self.settings.sandbox.clone(),
+        }
     }
 
     /// Returns true if somebody can answer a question.

@@ -213,7 +213,7 @@ impl Sessions {
             commands: Arc::clone(&self.config.settings.commands),
             allowed: self.allowed(),
             changed: Arc::clone(&self.services.changed),
-            sandbox_config: self.sandbox_config(),
+            sandbox_config: self.config.sandbox_config(),
             command_limits: self.config.settings.command_limits,
             processes: Arc::clone(&self.services.processes),
             live: None,

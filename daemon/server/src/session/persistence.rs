@@ -75,18 +75,19 @@ impl Sessions {
         self.restoring = false;
         match found.session {
             Some(Newest::Here(loaded)) => self.restore(*loaded, RestoreOrder::Oldest),
-            Some(Newest::Elsewhere) => self.status.locked_by_other_window = true,
+            Some(Newest::Elsewhere) => self.status.on_locked_by_other_window(),
             None => {}
         }
         match found.pending {
             Some(Ok(pending)) => reviews.restore(pending),
             Some(Err(error)) => {
-                self.status.locked_by_other_window |= error.kind() == io::ErrorKind::WouldBlock;
+                if error.kind() == io::ErrorKind::WouldBlock {
+                    self.status.on_locked_by_other_window();
+                }
                 tracing::warn!("proposed edits are not kept: {error}");
             }
             None => {}
         }
-        self.status.dirty |= self.status.locked_by_other_window;
         self.prune_sessions();
     }
 
@@ -208,18 +209,6 @@ impl Sessions {
     fn on_storage(&self) -> impl Fn(journal::State) + Send + 'static {
         let mailbox = self.mailbox.clone();
         move |state| mailbox.send(SessionEvent::Storage(state))
-    }
-
-    pub(super) fn storage(&mut self, state: journal::State) {
-        let fault = match state {
-            journal::State::Well => None,
-            journal::State::Failing(reason) => Some(reason),
-            journal::State::Full => Some("too much waits to be saved".into()),
-        };
-        if self.status.storage_fault != fault {
-            self.status.storage_fault = fault;
-            self.status.dirty = true;
-        }
     }
 
     pub(super) fn write(&self, session_id: &SessionId, line: &Line) {

@@ -33,7 +33,7 @@ pub(crate) fn run_task(
     let sources = Arc::clone(&sessions.services.sources);
     let config = sessions.config.environment.config_dir.clone();
     let trusted = sessions.config.trusted;
-    let sandbox = sessions.sandbox_config();
+    let sandbox = sessions.config.sandbox_config();
     sessions.services.spawn(async move {
         let active = params.context.as_ref().and_then(|context| context.active_file.clone());
         let asked = Arc::clone(&workspace);
