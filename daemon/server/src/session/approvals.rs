@@ -2,10 +2,7 @@
 //! whichever client. The end of a turn withdraws its questions. A question that needs trust is
 //! declined when the user withdraws their trust in the workspace.
 
-use cairn_core::{
-    ids::{SessionId, TurnId},
-    policy::{Access, trust},
-};
+use cairn_core::{ids::SessionId, policy::Access};
 use cairn_protocol::{
     ApprovalDecision, ApprovalReason, ApproveParams, ApproveResult, CallDecision, DecidedBy,
 };
@@ -17,11 +14,7 @@ use crate::{clock, ports::ToolUpdate, secrets};
 impl Sessions {
     /// Returns the questions without an answer, oldest first.
     pub(crate) fn open_questions(&self) -> Vec<ApproveParams> {
-        let questions = self.questions.values();
-        let mut open: Vec<_> = questions.map(|question| question.params.clone()).collect();
-        // Ids sort by time.
-        open.sort_by(|one, other| one.approval_id.cmp(&other.approval_id));
-        open
+        self.questions.all()
     }
 
     pub(super) fn ask_approval(
@@ -39,7 +32,7 @@ impl Sessions {
         if !self.entries.get(&session_id).is_some_and(is_open) {
             return;
         }
-        if let Some(refused) = self.without_trust(&access) {
+        if let Some(refused) = self.config.without_trust(&access) {
             return drop(reply.send(refused));
         }
         params.subagent = self.subagents.title_of(&session_id);
@@ -107,15 +100,15 @@ impl Sessions {
     /// words for the model. Some editors send no answer when their user dismisses a question; without
     /// this it would stay open. Returns the number of declined questions.
     pub(crate) fn decline(&mut self, session_id: Option<&SessionId>, words: Option<&str>) -> usize {
-        let is_of_session = |question: &&OpenQuestion| {
-            session_id
-                .is_none_or(|id| self.root_of(&question.params.session_id.as_str().into()) == id)
-        };
-        let open = self.questions.values().filter(is_of_session);
-        let open: Vec<String> = open.map(|question| question.params.approval_id.clone()).collect();
-        let decline = |id: &String| {
+        let mut open = self.questions.all();
+        open.retain(|params| {
+            let session = params.session_id.as_str().into();
+            session_id.is_none_or(|id| self.root_of(&session) == id)
+        });
+        let decline = |params: &ApproveParams| {
             let feedback = words.map(str::to_owned);
-            self.on_approval(id, ApproveResult { decision: ApprovalDecision::Deny, feedback })
+            let result = ApproveResult { decision: ApprovalDecision::Deny, feedback };
+            self.on_approval(&params.approval_id, result)
         };
         open.iter().map(decline).filter(|&declined| declined).count()
     }
@@ -123,22 +116,11 @@ impl Sessions {
     /// Declines the questions that need trust, after the user withdrew it.
     pub(super) fn refuse_without_trust(&mut self) {
         for question in self.questions.take() {
-            match self.without_trust(&question.access) {
+            match self.config.without_trust(&question.access) {
                 Some(refused) => drop(question.reply.send(refused)),
                 None => self.questions.insert(question),
             }
         }
-    }
-
-    /// Returns the refusal of an access that needs trust, if the workspace is not trusted.
-    fn without_trust(&self, access: &Access) -> Option<ApproveResult> {
-        let reason = trust::refusal(access).filter(|_| !self.config.trusted)?;
-        let (decision, feedback) = (ApprovalDecision::Deny, Some(reason.to_owned()));
-        Some(ApproveResult { decision, feedback })
-    }
-
-    pub(super) fn withdraw_approvals(&mut self, turn_id: &TurnId) {
-        self.questions.withdraw(turn_id);
     }
 }
 

@@ -6,11 +6,13 @@ use cairn_core::{
     call_forms,
     model::{Failure, FailureKind, ToolSpec},
     plan::{Dialect, dialect::Teaching},
-    policy::trust,
+    policy::{Access, trust},
     prompt::Audience,
     turn,
 };
-use cairn_protocol::{CredentialsParams, ServerModelsParams, StatusProblem};
+use cairn_protocol::{
+    ApprovalDecision, ApproveResult, CredentialsParams, ServerModelsParams, StatusProblem,
+};
 use secrecy::SecretString;
 
 use crate::{
@@ -24,6 +26,7 @@ use crate::{
         server::ModelServer,
     },
     secrets,
+    store::allowed::Allowed,
     tools::{self, Tool},
 };
 
@@ -110,6 +113,18 @@ impl Configuration {
             watch: Arc::clone(&self.watch),
             settings: self.settings.sandbox.clone(),
         }
+    }
+
+    /// Rules of "always". `None`: there is no state folder.
+    pub(super) fn allowed(&self) -> Option<Allowed> {
+        self.environment.state_dir.as_deref().map(Allowed::new)
+    }
+
+    /// Returns the refusal of an access that needs trust, if the workspace is not trusted.
+    pub(super) fn without_trust(&self, access: &Access) -> Option<ApproveResult> {
+        let reason = trust::refusal(access).filter(|_| !self.trusted)?;
+        let (decision, feedback) = (ApprovalDecision::Deny, Some(reason.to_owned()));
+        Some(ApproveResult { decision, feedback })
     }
 
     /// Returns true if somebody can answer a question.

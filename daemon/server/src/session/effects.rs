@@ -211,7 +211,7 @@ impl Sessions {
             cancel: turn.cancel.clone(),
             sources: Arc::clone(&self.services.sources),
             commands: Arc::clone(&self.config.settings.commands),
-            allowed: self.allowed(),
+            allowed: self.config.allowed(),
             changed: Arc::clone(&self.services.changed),
             sandbox_config: self.config.sandbox_config(),
             command_limits: self.config.settings.command_limits,
@@ -265,7 +265,7 @@ impl Sessions {
         session.plan_stale |=
             session.plan.as_ref().is_some_and(|plan| plan.items.iter().any(in_progress));
         self.end_stream(session_id, turn_id, None);
-        self.withdraw_approvals(turn_id);
+        self.questions.withdraw(turn_id);
         reviews.stop_waiting(turn_id);
         self.close_tools(session_id, turn_id);
         self.publish_stale_plans();

@@ -29,8 +29,12 @@ impl OpenQuestions {
         self.0.remove(approval_id)
     }
 
-    pub(super) fn values(&self) -> impl Iterator<Item = &OpenQuestion> {
-        self.0.values()
+    /// Returns what the questions ask, oldest first.
+    pub(super) fn all(&self) -> Vec<ApproveParams> {
+        let mut open: Vec<_> = self.0.values().map(|question| question.params.clone()).collect();
+        // Ids sort by time.
+        open.sort_by(|one, other| one.approval_id.cmp(&other.approval_id));
+        open
     }
 
     /// Removes all questions and returns them.

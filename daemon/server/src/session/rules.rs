@@ -5,15 +5,7 @@
 
 use cairn_protocol::RequestProblem;
 
-use super::Sessions;
-use crate::{event::RequestError, store::allowed::Allowed};
-
-impl Sessions {
-    /// `None`: there is no state folder.
-    pub(super) fn allowed(&self) -> Option<Allowed> {
-        self.config.environment.state_dir.as_deref().map(Allowed::new)
-    }
-}
+use crate::event::RequestError;
 
 pub(super) fn unreadable(error: &anyhow::Error) -> RequestError {
     RequestError::from(RequestProblem::RulesUnreadable { reason: format!("{error:#}") })

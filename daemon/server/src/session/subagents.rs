@@ -317,7 +317,7 @@ impl Sessions {
         if let Some(turn) = session.turn.take() {
             turn.cancel.cancel();
         }
-        self.withdraw_approvals(turn_id);
+        self.questions.withdraw(turn_id);
         reviews.stop_waiting(turn_id);
         self.close_tools(session_id, turn_id);
         if let Some(subagent) = self.subagents.running.get_mut(session_id) {

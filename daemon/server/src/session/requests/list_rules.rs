@@ -9,7 +9,7 @@ use crate::{
 };
 
 pub(crate) fn list_rules(sessions: &Sessions, reply: Responder<ListRulesResult>) {
-    let Some(allowed) = sessions.allowed() else {
+    let Some(allowed) = sessions.config.allowed() else {
         return reply.send(Ok(ListRulesResult::default()));
     };
     let workspace = sessions.services.workspace.clone();

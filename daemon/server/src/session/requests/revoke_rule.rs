@@ -16,7 +16,7 @@ pub(crate) fn revoke_rule(
     reply: Responder<RevokeRuleResult>,
 ) {
     let RevokeRuleParams { folder, command } = params;
-    let (Some(allowed), Some(rule)) = (sessions.allowed(), Rule::parse(&command)) else {
+    let (Some(allowed), Some(rule)) = (sessions.config.allowed(), Rule::parse(&command)) else {
         return reply.send(Ok(RevokeRuleResult { revoked: false }));
     };
     sessions.answer_in_background(reply, move || {
