@@ -4,10 +4,7 @@
 //! queue, so that no call re-enters another. Never waits: slow work runs in its own task and
 //! returns as a [`SessionEvent`].
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use cairn_core::{
     ids::{CallId, SessionId, TurnId},
@@ -58,6 +55,7 @@ mod sandbox;
 mod session_list;
 mod standard_client;
 mod status;
+mod steps;
 mod subagent;
 mod subagents;
 mod transcript;
@@ -65,10 +63,11 @@ mod turns;
 mod work;
 
 use configuration::Configuration;
-use entry::{SessionEntry, SessionStep};
+use entry::SessionEntry;
 pub(crate) use event::SessionEvent;
 use open_questions::OpenQuestions;
 use status::DaemonStatus;
+use steps::StepQueue;
 use subagent::SubagentTable;
 
 pub(crate) struct Sessions {
@@ -88,7 +87,7 @@ pub(crate) struct Sessions {
     /// True while the state of an earlier process is being read.
     restoring: bool,
     status: DaemonStatus,
-    steps: VecDeque<SessionStep>,
+    steps: StepQueue,
 }
 
 impl Sessions {
@@ -112,7 +111,7 @@ impl Sessions {
             state_dir: None,
             restoring: false,
             status: DaemonStatus::default(),
-            steps: VecDeque::new(),
+            steps: StepQueue::default(),
         }
     }
 
@@ -176,7 +175,7 @@ impl Sessions {
 
     pub(crate) fn handle(&mut self, event: SessionEvent, reviews: &mut Reviews) {
         match event {
-            SessionEvent::Turn { session, turn, input } => self.turn_input(&session, &turn, input),
+            SessionEvent::Turn { session, turn, input } => self.steps.input(&session, &turn, input),
             SessionEvent::Tool { session, turn, call_id, update } => {
                 self.on_tool_progress(&session, &turn, &call_id, *update, reviews);
             }
@@ -191,7 +190,7 @@ impl Sessions {
                 let (session, turn) =
                     (piece.session_id.as_str().into(), piece.turn_id.as_str().into());
                 let (call_id, text) = (piece.call_id.as_str().into(), piece.text.clone());
-                self.turn_input(&session, &turn, Input::Printed { call_id, text });
+                self.steps.input(&session, &turn, Input::Printed { call_id, text });
                 self.output(piece);
             }
             SessionEvent::StreamDue(session) => self.write_stream(&session),

@@ -18,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Sessions,
-    entry::{SessionEntry, SessionStep},
+    entry::SessionEntry,
     problem,
+    steps::SessionStep,
     transcript::{spent, usage},
 };
 use crate::{
@@ -32,15 +33,9 @@ use crate::{
 };
 
 impl Sessions {
-    /// Queues an input of a turn.
-    pub(super) fn turn_input(&mut self, session: &SessionId, turn: &TurnId, input: Input) {
-        let (session, turn) = (session.to_owned(), turn.to_owned());
-        self.steps.push_back(SessionStep::Input { session, turn, input });
-    }
-
     /// Processes the queue, including steps that are added while it runs.
     pub(crate) fn settle(&mut self, reviews: &mut Reviews) {
-        while let Some(step) = self.steps.pop_front() {
+        while let Some(step) = self.steps.pop() {
             match step {
                 SessionStep::Input { session, turn, input } => {
                     self.step(&session, &turn, input, reviews)
@@ -118,7 +113,7 @@ impl Sessions {
             }
             Effect::RequestPendingEdits => {
                 let proposals = reviews.pending_edits(session_id);
-                self.turn_input(session_id, turn_id, Input::PendingEdits { proposals });
+                self.steps.input(session_id, turn_id, Input::PendingEdits { proposals });
             }
             Effect::Shortened(shortened) => self.on_shortened(session_id, turn_id, shortened),
             Effect::WindowLearned { tokens } => self.on_window_learned(tokens),
@@ -246,8 +241,7 @@ impl Sessions {
         let mut first = VecDeque::from(self.end_subagents(session_id));
         let (session, turn) = (session_id.to_owned(), turn_id.to_owned());
         first.push_back(SessionStep::TurnEnded { session, turn, end });
-        first.append(&mut self.steps);
-        self.steps = first;
+        self.steps.push_first(first);
     }
 
     fn on_turn_end(

@@ -13,7 +13,7 @@ use cairn_core::{
     plan::PlanForm,
     policy::Access,
     prompt::{Surroundings, instructions::Instructions},
-    turn::{End, Input, Session},
+    turn::Session,
 };
 use cairn_protocol::{
     CompletedItem, FollowUp, MessageNotification, MessageRole, PlanNotification, ReadOnly,
@@ -302,16 +302,6 @@ pub(super) struct Stream {
     pub(super) written: usize,
     /// The rest will be written when its time has come.
     pub(super) is_due: bool,
-}
-
-/// A step that an event caused and that is not yet done.
-pub(super) enum SessionStep {
-    /// Input of a turn's machine.
-    Input { session: SessionId, turn: TurnId, input: Input },
-    /// Start of a turn: creates its checkpoint.
-    Checkpoint { session: SessionId, turn: TurnId, task: String },
-    /// End of a turn, after its subagents have ended.
-    TurnEnded { session: SessionId, turn: TurnId, end: End },
 }
 
 /// Creates an id. Ids sort by time of creation; the prefix names the kind.

@@ -40,7 +40,7 @@ impl Sessions {
                 || session.instructed.len() >= MOST_LATER;
             if !known && session.instructed.insert(instructions.name.clone()) {
                 let text = found_later(&instructions);
-                self.turn_input(session_id, turn_id, Input::Notice { text });
+                self.steps.input(session_id, turn_id, Input::Notice { text });
             }
         }
     }

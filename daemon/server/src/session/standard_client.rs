@@ -79,7 +79,7 @@ impl Sessions {
             .filter_map(|session| Some((session.id.clone(), session.turn.as_ref()?.id.clone())))
             .collect();
         for (session_id, turn_id) in running {
-            self.turn_input(&session_id, &turn_id, Input::Cancel);
+            self.steps.input(&session_id, &turn_id, Input::Cancel);
         }
         Empty {}
     }

@@ -29,8 +29,9 @@ use super::{
     configuration::ToolBox,
     effects::end_reason,
     encoding::EncodedConversation,
-    entry::{RunningTurn, SessionEntry, SessionStep},
+    entry::{RunningTurn, SessionEntry},
     problem,
+    steps::SessionStep,
     subagent::Subagent,
     transcript::usage,
 };
@@ -154,7 +155,7 @@ impl Sessions {
         self.subagents.running.insert(id.clone(), subagent);
         self.measure(&id, &system, &specs);
         self.publish_subagent(&id);
-        self.turn_input(&id, &turn_id, Input::UserMessage { text, attached: Vec::new() });
+        self.steps.input(&id, &turn_id, Input::UserMessage { text, attached: Vec::new() });
     }
 
     fn subagent_settings(&self, tools: &ToolBox, max_rounds: u32) -> turn::TurnSettings {
@@ -235,7 +236,7 @@ impl Sessions {
         };
         let Origin { session: parent, turn: turn_id, .. } = subagent.parent.clone();
         self.publish_subagent(session_id);
-        self.turn_input(&parent, &turn_id, Input::SubagentSpent { usage });
+        self.steps.input(&parent, &turn_id, Input::SubagentSpent { usage });
     }
 
     /// Writes the conversation of a subagent into the journal of its parent. It is never continued,

@@ -15,7 +15,8 @@ use cairn_protocol::{
 use super::{
     Sessions,
     encoding::EncodedConversation,
-    entry::{FoundAtStart, RunningTurn, SessionEntry, SessionStep, TurnBegan, TurnStart, new_id},
+    entry::{FoundAtStart, RunningTurn, SessionEntry, TurnBegan, TurnStart, new_id},
+    steps::SessionStep,
 };
 use crate::{
     event::RequestError,
@@ -100,7 +101,7 @@ impl Sessions {
         session.turns += 1;
         session.tools.clear();
         let (session, turn, task) = (session_id.clone(), turn_id.clone(), params.text.clone());
-        self.steps.push_back(SessionStep::Checkpoint { session, turn, task });
+        self.steps.push(SessionStep::Checkpoint { session, turn, task });
         let (task, attachments) = (params.text.clone(), sessions::described(&attached));
         let line = TurnLine {
             turn_id: turn_id.clone(),
@@ -119,7 +120,7 @@ impl Sessions {
             self.show_instructions(&session_id, &turn_id);
         }
         self.status.dirty = true;
-        self.turn_input(&session_id, &turn_id, Input::UserMessage { text, attached });
+        self.steps.input(&session_id, &turn_id, Input::UserMessage { text, attached });
         Ok(RunTaskResult { session_id: session_id.into(), turn_id: turn_id.into() })
     }
 

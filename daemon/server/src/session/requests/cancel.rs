@@ -14,6 +14,6 @@ pub(crate) fn cancel(
     }
     let session_id = params.session_id.as_str().into();
     sessions.known(&session_id)?;
-    sessions.turn_input(&session_id, &params.turn_id.as_str().into(), Input::Cancel);
+    sessions.steps.input(&session_id, &params.turn_id.as_str().into(), Input::Cancel);
     Ok(Empty {})
 }

@@ -49,6 +49,6 @@ pub(crate) fn compact(
             turn_id
         }
     };
-    sessions.turn_input(&session_id, &turn_id, Input::Compact);
+    sessions.steps.input(&session_id, &turn_id, Input::Compact);
     Ok(CompactResult { session_id: session_id.into(), turn_id: turn_id.into() })
 }

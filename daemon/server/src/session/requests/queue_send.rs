@@ -18,7 +18,7 @@ pub(crate) fn queue_send(
     };
     let (FollowUp { text, .. }, attached) = session.queue.take(at);
     sessions.user_message(&session_id, &turn_id, text.clone(), &attached);
-    sessions.turn_input(&session_id, &turn_id, Input::Steer { text, attached });
+    sessions.steps.input(&session_id, &turn_id, Input::Steer { text, attached });
     sessions.on_queue_change(&session_id);
     Ok(Empty {})
 }

@@ -35,6 +35,6 @@ pub(in crate::session) fn steer_now(
     }
     let turn_id = TurnId::from(params.expected_turn_id);
     sessions.steering(&session_id, &turn_id, params.text.clone(), &attached);
-    sessions.turn_input(&session_id, &turn_id, Input::Steer { text: params.text, attached });
+    sessions.steps.input(&session_id, &turn_id, Input::Steer { text: params.text, attached });
     Ok(SteerResult { queued: true })
 }
