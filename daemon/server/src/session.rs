@@ -42,6 +42,7 @@ mod entry;
 mod event;
 mod hooks;
 mod instructions;
+mod journal;
 mod messages;
 mod open_questions;
 mod persistence;
@@ -65,6 +66,7 @@ mod work;
 use configuration::Configuration;
 use entry::SessionEntry;
 pub(crate) use event::SessionEvent;
+use event::WithAttachments;
 use open_questions::OpenQuestions;
 use status::DaemonStatus;
 use steps::StepQueue;
@@ -131,7 +133,7 @@ impl Sessions {
         self.find_sandbox();
         self.recover_commands();
         self.look_for_sessions(remember);
-        self.follow_processes();
+        processes::follow(&self.services, self.mailbox.clone());
     }
 
     pub(crate) fn configure(&mut self, section: &serde_json::Value) {
@@ -168,14 +170,15 @@ impl Sessions {
         self.entries.values().any(|session| session.turn.is_some())
     }
 
-    pub(crate) fn snapshots(&mut self) -> Vec<SessionSnapshot> {
-        let order = self.order.clone();
-        order.iter().filter_map(|id| self.snapshot_of(id)).collect()
+    pub(crate) fn snapshots(&self) -> Vec<SessionSnapshot> {
+        self.order.iter().filter_map(|id| self.snapshot_of(id)).collect()
     }
 
     pub(crate) fn handle(&mut self, event: SessionEvent, reviews: &mut Reviews) {
         match event {
-            SessionEvent::Turn { session, turn, input } => self.steps.input(&session, &turn, input),
+            SessionEvent::Turn { session, turn, input } => {
+                self.steps.input(&session, &turn, input);
+            }
             SessionEvent::Tool { session, turn, call_id, update } => {
                 self.on_tool_progress(&session, &turn, &call_id, *update, reviews);
             }
@@ -187,24 +190,34 @@ impl Sessions {
                 self.on_approval(&approval_id, result);
             }
             SessionEvent::Output(piece) => {
-                let (session, turn) =
-                    (piece.session_id.as_str().into(), piece.turn_id.as_str().into());
+                let session_id = piece.session_id.as_str().into();
                 let (call_id, text) = (piece.call_id.as_str().into(), piece.text.clone());
-                self.steps.input(&session, &turn, Input::Printed { call_id, text });
-                self.output(piece);
+                let input = Input::Printed { call_id, text };
+                self.steps.input(&session_id, &piece.turn_id.as_str().into(), input);
+                if let Some(session) = self.entries.get(&session_id) {
+                    session.output(piece);
+                }
             }
-            SessionEvent::StreamDue(session) => self.write_stream(&session),
-            SessionEvent::Processes(sessions) => self.publish_processes(sessions),
+            SessionEvent::StreamDue(session) => {
+                if let Some(session) = self.entries.get_mut(&session) {
+                    session.write_stream();
+                }
+            }
+            SessionEvent::Processes(sessions) => processes::publish(&self.services, sessions),
             SessionEvent::Tell { session, turn, notice } => {
-                self.turn_notice(&session, &turn, notice)
+                if let Some(session) = self.entries.get_mut(&session) {
+                    session.turn_notice(&turn, notice);
+                }
             }
             SessionEvent::Found(found) => self.on_saved_state(*found, reviews),
-            SessionEvent::InstructionsLoaded(instructed) => {
-                requests::on_instructions_loaded(self, *instructed, reviews)
+            SessionEvent::InstructionsLoaded(loaded) => {
+                requests::on_instructions_loaded(self, *loaded, reviews)
             }
-            SessionEvent::AttachmentsRead(read) => {
-                let (request, attached) = *read;
-                self.on_attachments_read(request, attached, reviews);
+            SessionEvent::AttachmentsRead(WithAttachments::Steer(params, reply), attached) => {
+                requests::steer_with(self, params, attached, reply, reviews);
+            }
+            SessionEvent::AttachmentsRead(WithAttachments::QueueAdd(params, reply), attached) => {
+                requests::queue_add_with(self, params, attached, reply, reviews);
             }
             SessionEvent::Loaded(read) => requests::on_loaded(self, read),
             SessionEvent::Storage(state) => self.status.on_storage(state),
@@ -216,18 +229,22 @@ impl Sessions {
 
     fn on_tool_progress(
         &mut self,
-        session: &SessionId,
+        session_id: &SessionId,
         turn: &TurnId,
         call_id: &CallId,
         mut update: ToolUpdate,
         reviews: &mut Reviews,
     ) {
-        if let Some(saw) = update.read_text.take() {
-            reviews.record_read(session, saw, |id| self.entries.contains_key(id));
+        if let Some(text) = update.read_text.take() {
+            reviews.record_read(session_id, text, |id| self.entries.contains_key(id));
         }
-        self.add_nearby_instructions(session, turn, std::mem::take(&mut update.near));
+        if let Some(session) = self.entries.get_mut(session_id) {
+            for text in session.nearby_instructions(std::mem::take(&mut update.near)) {
+                self.steps.input(session_id, turn, Input::Notice { text });
+            }
+        }
         self.settle(reviews);
-        self.tool_update(session, turn, call_id, update);
+        self.tool_update(session_id, turn, call_id, &update);
     }
 
     /// Handles a message from the reviews.
@@ -235,7 +252,10 @@ impl Sessions {
         match notice {
             SessionNotice::Tell { sessions, text } => {
                 for id in sessions {
-                    self.tell_model(&id, &text);
+                    if let Some(session) = self.entries.get_mut(&id) {
+                        session.tell_model(&text);
+                        session.write_steps();
+                    }
                 }
             }
             SessionNotice::CheckpointRestored { plans, result, reply } => {
@@ -244,35 +264,28 @@ impl Sessions {
                     let Some(session) = self.entries.get_mut(&before.session) else { continue };
                     session.machine.restore_plan(before.plan);
                     let turn = session.newest_turn();
-                    self.publish_plan(&before.session, &turn, Vec::new());
-                    self.tell_model(&before.session, &before.text);
+                    session.publish_plan(&self.config, &turn, Vec::new());
+                    session.tell_model(&before.text);
+                    session.write_steps();
                     let notice = TurnNotice::TurnsRestored { turn: before.turn.into(), files };
-                    self.turn_notice(&before.session, &turn, notice);
+                    session.turn_notice(&turn, notice);
                 }
                 reply.send(Ok(result));
             }
             SessionNotice::Redone { turns } => {
                 for (id, turn) in turns {
-                    let Some(session) = self.entries.get(&id) else { continue };
-                    let (newest, notice) =
-                        (session.newest_turn(), TurnNotice::TurnsRedone { turn: turn.into() });
-                    self.turn_notice(&id, &newest, notice);
+                    let Some(session) = self.entries.get_mut(&id) else { continue };
+                    let notice = TurnNotice::TurnsRedone { turn: turn.into() };
+                    session.turn_notice(&session.newest_turn(), notice);
                 }
             }
         }
     }
 
-    fn tell_model(&mut self, id: &SessionId, text: &str) {
-        if let Some(session) = self.entries.get_mut(id) {
-            session.machine.step(Input::Notice { text: text.to_owned() });
-            self.write_steps(id);
-        }
-    }
-
     /// Publishes each change since the last call once.
     pub(crate) fn publish(&mut self) {
-        self.publish_streams();
-        self.publish_stale_plans();
+        self.entries.values_mut().for_each(SessionEntry::publish_stream);
+        self.entries.values_mut().for_each(|session| session.publish_stale_plan(&self.config));
         self.publish_stale_subagents();
     }
 
@@ -285,10 +298,6 @@ impl Sessions {
 
     pub(crate) fn status(&self) -> StatusNotification {
         self.status.note(self.services.next_rev(), &self.config)
-    }
-
-    fn notices(&self) -> Arc<dyn Notices> {
-        Arc::new(self.mailbox.clone())
     }
 }
 

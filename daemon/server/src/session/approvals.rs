@@ -8,7 +8,7 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::{Sessions, entry::SessionEntry, event::SessionEvent, open_questions::OpenQuestion};
+use super::{Sessions, event::SessionEvent, open_questions::OpenQuestion};
 use crate::{clock, ports::ToolUpdate, secrets};
 
 impl Sessions {
@@ -25,18 +25,17 @@ impl Sessions {
         reply: oneshot::Sender<ApproveResult>,
     ) {
         // If the turn has ended since, `reply` is dropped: the caller sees the question withdrawn.
-        let session_id = SessionId::from(params.session_id.as_str());
         let turn_id = params.turn_id.as_str();
-        let is_open =
-            |session: &SessionEntry| turn_id.is_empty() || session.is_turn(&turn_id.into());
-        if !self.entries.get(&session_id).is_some_and(is_open) {
+        let session = self.entries.get(&params.session_id.as_str().into());
+        let Some(session) = session.filter(|it| turn_id.is_empty() || it.is_turn(&turn_id.into()))
+        else {
             return;
-        }
+        };
         if let Some(refused) = self.config.without_trust(&access) {
             return drop(reply.send(refused));
         }
-        params.subagent = self.subagents.title_of(&session_id);
-        let root = self.entries.get(self.root_of(&session_id));
+        params.subagent = session.subagent.as_ref().map(|subagent| subagent.title.clone());
+        let root = self.entries.get(session.root());
         let key = (approvals_key(access.clone()), params.title.english());
         if root.is_some_and(|root| root.allowed.contains(&key)) {
             let Some(file) = changed else {
@@ -70,7 +69,7 @@ impl Sessions {
             tracing::warn!("{approval_id}: “always” was not offered; it is allowed once");
             result.decision = ApprovalDecision::AllowOnce;
         }
-        let root = self.root_of(&question.params.session_id.as_str().into()).to_owned();
+        let root = self.root_of(&question.params.session_id);
         if result.decision == ApprovalDecision::AllowSession
             && let Some(session) = self.entries.get_mut(&root)
         {
@@ -93,7 +92,7 @@ impl Sessions {
         };
         let update = ToolUpdate { decision: Some(Box::new(decision)), ..ToolUpdate::default() };
         let (session, turn) = (params.session_id.as_str().into(), params.turn_id.as_str().into());
-        self.tool_update(&session, &turn, &params.call_id.as_str().into(), update);
+        self.tool_update(&session, &turn, &params.call_id.as_str().into(), &update);
     }
 
     /// Declines all open questions of one session and its subagents, or of all sessions, with the user's
@@ -101,16 +100,19 @@ impl Sessions {
     /// this it would stay open. Returns the number of declined questions.
     pub(crate) fn decline(&mut self, session_id: Option<&SessionId>, words: Option<&str>) -> usize {
         let mut open = self.questions.all();
-        open.retain(|params| {
-            let session = params.session_id.as_str().into();
-            session_id.is_none_or(|id| self.root_of(&session) == id)
-        });
+        open.retain(|params| session_id.is_none_or(|id| self.root_of(&params.session_id) == *id));
         let decline = |params: &ApproveParams| {
             let feedback = words.map(str::to_owned);
             let result = ApproveResult { decision: ApprovalDecision::Deny, feedback };
             self.on_approval(&params.approval_id, result)
         };
         open.iter().map(decline).filter(|&declined| declined).count()
+    }
+
+    /// Returns the session of the user that this one belongs to: its parent, or itself.
+    fn root_of(&self, session_id: &str) -> SessionId {
+        let id = SessionId::from(session_id);
+        self.entries.get(&id).map(|session| session.root().clone()).unwrap_or(id)
     }
 
     /// Declines the questions that need trust, after the user withdrew it.

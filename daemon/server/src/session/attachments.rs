@@ -15,16 +15,14 @@ use cairn_protocol::{Attachment, AttachmentKind, Position, Range, RequestProblem
 
 use super::{
     Sessions,
+    configuration::Configuration,
     event::{SessionEvent, WithAttachments},
-    requests,
 };
 use crate::{
     approval::{self, Gate, RuleFolder},
     docs::Docs,
     event::RequestError,
-    images,
-    review::Reviews,
-    secrets,
+    images, secrets,
     services::Services,
     workspace::{Workspace, WorkspacePath, path_of},
 };
@@ -50,58 +48,27 @@ pub(super) struct AttachmentReader {
     model: String,
 }
 
-impl Sessions {
-    pub(super) fn attachment_reader(&self) -> AttachmentReader {
-        let Services { workspace, docs, .. } = &self.services;
-        AttachmentReader {
-            workspace: workspace.clone(),
-            docs: Arc::clone(docs),
-            reads_images: self.config.choice.provider.reads_images(),
-            model: self.config.choice.info.name.clone(),
-        }
-    }
-
-    pub(super) fn with_attachments(&mut self, request: WithAttachments, reviews: &mut Reviews) {
-        let attachments = match &request {
-            WithAttachments::Steer(params, _) => params.attachments.clone(),
-            WithAttachments::QueueAdd(params, _) => params.attachments.clone(),
-        };
-        if attachments.is_empty() {
-            return self.on_attachments_read(request, Ok(Vec::new()), reviews);
-        }
-        let (reader, mailbox) = (self.attachment_reader(), self.mailbox.clone());
-        self.services.spawn(async move {
-            let attached = reader.read_in_background(attachments).await;
-            mailbox.send(SessionEvent::AttachmentsRead(Box::new((request, attached))));
-        });
-    }
-
-    pub(super) fn on_attachments_read(
-        &mut self,
-        request: WithAttachments,
-        attached: Result<Vec<Attached>, RequestError>,
-        reviews: &mut Reviews,
-    ) {
-        match request {
-            WithAttachments::Steer(params, reply) => {
-                let session = params.session_id.as_str().into();
-                let answer =
-                    attached.and_then(|attached| requests::steer_now(self, params, attached));
-                self.settle(reviews);
-                self.reply_when_saved(&session, answer, reply);
-            }
-            WithAttachments::QueueAdd(params, reply) => {
-                let session = params.session_id.as_str().into();
-                let answer =
-                    attached.and_then(|attached| requests::queue_add_now(self, params, attached));
-                self.settle(reviews);
-                self.reply_when_saved(&session, answer, reply);
-            }
-        }
-    }
+/// Reads the attachments of a request in the background; sends them as
+/// `SessionEvent::AttachmentsRead`.
+pub(super) fn read(sessions: &Sessions, attachments: Vec<Attachment>, request: WithAttachments) {
+    let reader = AttachmentReader::new(&sessions.services, &sessions.config);
+    let mailbox = sessions.mailbox.clone();
+    sessions.services.spawn(async move {
+        let attached = reader.read_in_background(attachments).await;
+        mailbox.send(SessionEvent::AttachmentsRead(request, attached));
+    });
 }
 
 impl AttachmentReader {
+    pub(super) fn new(services: &Services, config: &Configuration) -> Self {
+        Self {
+            workspace: services.workspace.clone(),
+            docs: Arc::clone(&services.docs),
+            reads_images: config.choice.provider.reads_images(),
+            model: config.choice.info.name.clone(),
+        }
+    }
+
     pub(super) async fn read_in_background(
         self,
         attachments: Vec<Attachment>,

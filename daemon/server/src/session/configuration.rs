@@ -30,6 +30,9 @@ use crate::{
     tools::{self, Tool},
 };
 
+/// Name of the built-in demonstration, in place of a model.
+const DEMO: &str = "demo";
+
 /// Tools with their specs, which are built once.
 pub(super) type ToolBox = Arc<[(ToolSpec, Arc<dyn Tool>)]>;
 
@@ -215,6 +218,10 @@ impl Configuration {
         self.choice = choose::choose(&model, &self.keys, &self.environment, &self.servers);
     }
 
+    pub(super) fn model_name(&self, demo: bool) -> &str {
+        if demo { DEMO } else { &self.choice.info.name }
+    }
+
     pub(super) fn turn_settings(&self, model: &str) -> turn::TurnSettings {
         let dialect = self.settings.dialect.unwrap_or_else(|| Dialect::for_model(model));
         let mut reminders = self.settings.reminders.in_words_of(dialect);
@@ -227,6 +234,22 @@ impl Configuration {
             tools: self.tools_of(dialect).iter().map(|(spec, _)| spec.into()).collect(),
             plans_only: false,
         }
+    }
+
+    pub(super) fn subagent_settings(&self, tools: &ToolBox, max_rounds: u32) -> turn::TurnSettings {
+        let model = &self.choice.info.name;
+        let mut settings = self.turn_settings(model);
+        if settings.dialect == Dialect::Tasks {
+            // Only sessions of the user have a task graph.
+            settings.dialect = Dialect::for_model(model);
+            let end = settings.reminders.end;
+            settings.reminders = self.settings.reminders.in_words_of(settings.dialect);
+            settings.reminders.end = end;
+        }
+        settings.reminders.initial = false;
+        settings.max_rounds = max_rounds;
+        settings.tools = tools.iter().map(|(spec, _)| spec.into()).collect();
+        settings
     }
 
     /// Definitions of these tools for a model, and of the planning tool that the machine runs.

@@ -1,4 +1,7 @@
 //! A session in memory, and the turn that runs in it.
+//!
+//! An entry publishes and writes its own changes. It knows no other session: [`super::Sessions`]
+//! passes on what concerns several.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,8 +15,8 @@ use cairn_core::{
     model::ToolSpec,
     plan::PlanForm,
     policy::Access,
-    prompt::{Surroundings, instructions::Instructions},
-    turn::Session,
+    prompt::Surroundings,
+    turn::{Input, Session},
 };
 use cairn_protocol::{
     CompletedItem, FollowUp, MessageNotification, MessageRole, PlanNotification, ReadOnly,
@@ -22,10 +25,17 @@ use cairn_protocol::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{configuration::ToolBox, encoding::EncodedConversation, work::PlanWork};
+use super::{
+    configuration::ToolBox,
+    encoding::EncodedConversation,
+    event::{FoundAtStart, SessionEvent},
+    subagent::Subagent,
+    work::PlanWork,
+};
 use crate::{
     event::RequestError,
-    ports::EditPolicy,
+    ports::{EditPolicy, Notices},
+    services::{Mailbox, Services},
     store::{
         journal::Writer,
         sessions::{self, Digest, FollowUpLine},
@@ -33,8 +43,12 @@ use crate::{
 };
 
 pub(super) struct SessionEntry {
+    pub(super) services: Services,
+    pub(super) mailbox: Mailbox<SessionEvent>,
     pub(super) machine: Session,
     pub(super) id: SessionId,
+    /// `None`: the session is one of the user.
+    pub(super) subagent: Option<Subagent>,
     pub(super) turn: Option<RunningTurn>,
     /// `None`: no turn began in this process.
     pub(super) began: Option<TurnBegan>,
@@ -105,16 +119,21 @@ pub(super) struct TurnBegan {
 }
 
 impl SessionEntry {
-    /// Creates a session without turns and without a journal.
+    /// Creates a session of the user without turns and without a journal.
     pub(super) fn new(
+        services: Services,
+        mailbox: Mailbox<SessionEvent>,
         id: SessionId,
         machine: Session,
         surroundings: Surroundings,
         mode: ReviewMode,
     ) -> Self {
         Self {
+            services,
+            mailbox,
             machine,
             id,
+            subagent: None,
             turn: None,
             began: None,
             encoded: None,
@@ -148,6 +167,20 @@ impl SessionEntry {
         self.turn.as_ref().is_some_and(|turn| turn.id == *turn_id)
     }
 
+    /// Id of the session of the user: of the parent of a subagent, or its own.
+    pub(super) fn root(&self) -> &SessionId {
+        self.subagent.as_ref().map_or(&self.id, |subagent| &subagent.parent.session)
+    }
+
+    pub(super) fn notices(&self) -> Arc<dyn Notices> {
+        Arc::new(self.mailbox.clone())
+    }
+
+    /// Sends the model a text of the daemon.
+    pub(super) fn tell_model(&mut self, text: &str) {
+        self.machine.step(Input::Notice { text: text.to_owned() });
+    }
+
     pub(super) fn edit_policy(&self) -> EditPolicy {
         match self.mode {
             ReviewMode::Auto => EditPolicy::Accept,
@@ -156,9 +189,7 @@ impl SessionEntry {
             ReviewMode::Review | ReviewMode::Plan => EditPolicy::Propose,
         }
     }
-}
 
-impl SessionEntry {
     pub(super) fn digest(&self) -> Digest {
         let items = self.machine.plan_items();
         let open = items.iter().filter(|item| item.is_open()).count() as u32;
@@ -182,7 +213,11 @@ impl SessionEntry {
 
     /// Id of the newest turn, empty before the first.
     pub(super) fn newest_turn(&self) -> TurnId {
-        self.last_turn.as_ref().map(|turn| turn.turn_id.as_str().into()).unwrap_or_default()
+        match (&self.turn, &self.last_turn) {
+            (Some(turn), _) => turn.id.clone(),
+            (None, Some(turn)) => turn.turn_id.as_str().into(),
+            (None, None) => TurnId::default(),
+        }
     }
 
     /// Takes the end of the newest turn of an earlier process.
@@ -225,13 +260,6 @@ pub(super) struct TurnStart {
     pub(super) follow_up: Option<String>,
     /// Content sent with the task.
     pub(super) attached: Vec<Attached>,
-}
-
-/// Facts for the system prompt of a new session; empty for an existing one.
-#[derive(Debug, Default)]
-pub(crate) struct FoundAtStart {
-    pub(super) instructions: Vec<Instructions>,
-    pub(super) project: String,
 }
 
 /// Follow-ups that wait in a session.

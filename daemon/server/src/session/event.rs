@@ -6,6 +6,7 @@ use cairn_core::{
     conversation::Attached,
     ids::{CallId, SessionId, TurnId},
     policy::Access,
+    prompt::instructions::Instructions,
     subagent::SubagentReport,
     turn::Input,
 };
@@ -15,7 +16,6 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::entry::FoundAtStart;
 use crate::{
     event::{RequestError, Responder},
     exec::sandbox::{QuarantineReport, SandboxBackend},
@@ -77,7 +77,7 @@ pub(crate) enum SessionEvent {
     /// The instructions for a task were read.
     InstructionsLoaded(Box<InstructionsLoaded>),
     /// The attachments of a message were read.
-    AttachmentsRead(Box<(WithAttachments, Result<Vec<Attached>, RequestError>)>),
+    AttachmentsRead(WithAttachments, Result<Vec<Attached>, RequestError>),
     /// A session, or a page of one, was read from disk.
     Loaded(LoadResult),
     /// State of the journal: writable or failed.
@@ -124,4 +124,11 @@ pub(crate) struct InstructionsLoaded {
     pub(super) reply: Responder<RunTaskResult>,
     pub(super) found: FoundAtStart,
     pub(super) attached: Result<Vec<Attached>, RequestError>,
+}
+
+/// Facts for the system prompt of a new session; empty for an existing one.
+#[derive(Debug, Default)]
+pub(crate) struct FoundAtStart {
+    pub(super) instructions: Vec<Instructions>,
+    pub(super) project: String,
 }

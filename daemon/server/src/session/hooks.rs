@@ -4,76 +4,61 @@
 
 use std::sync::Arc;
 
-use cairn_core::{
-    hook::HookEvent,
-    ids::{SessionId, TurnId},
-};
+use cairn_core::hook::HookEvent;
 use cairn_protocol::{EndReason, ItemStatus, PlanItem, PlanNotification};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::Sessions;
+use super::{configuration::Configuration, entry::SessionEntry};
 use crate::hooks::{self, HookContext};
 
-impl Sessions {
+impl SessionEntry {
     /// `None`: there are no hooks, or there is no folder to run them in.
     pub(super) fn hook_context(
         &self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
+        config: &Configuration,
         cancel: CancellationToken,
     ) -> Option<HookContext> {
         // A hook of the user would run in a folder that the user does not trust.
-        if self.config.settings.hooks.0.is_empty() || !self.config.trusted {
+        if config.settings.hooks.0.is_empty() || !config.trusted {
             return None;
         }
         Some(HookContext {
             notices: self.notices(),
-            session: session_id.to_owned(),
-            turn: turn_id.to_owned(),
-            hooks: Arc::clone(&self.config.settings.hooks),
+            session: self.id.clone(),
+            turn: self.newest_turn(),
+            hooks: Arc::clone(&config.settings.hooks),
             cwd: self.services.workspace.as_ref()?.root().to_owned(),
             cancel,
         })
     }
 
     /// Runs the hooks of the end of a turn. Their output is shown and changes nothing.
-    pub(super) fn hooks_of_end(
-        &self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        reason: EndReason,
-        summary: &str,
-    ) {
+    pub(super) fn hooks_of_end(&self, config: &Configuration, reason: EndReason, summary: &str) {
         let about = json!({"reason": reason, "summary": summary});
-        self.run_hooks(session_id, turn_id, vec![(HookEvent::TurnEnd, about)]);
+        self.run_hooks(config, vec![(HookEvent::TurnEnd, about)]);
     }
 
     /// Runs the hooks for added and completed items of a todo list. The list is already changed, so
     /// their output is only shown. The tools of the task graph run the hooks of tasks, which can
     /// refuse.
-    pub(super) fn hooks_of_plan(&self, before: Option<&PlanNotification>, plan: &PlanNotification) {
-        if !self.config.settings.hooks.has(HookEvent::TaskCreated)
-            && !self.config.settings.hooks.has(HookEvent::TaskCompleted)
-        {
-            return;
+    pub(super) fn hooks_of_plan(
+        &self,
+        config: &Configuration,
+        before: Option<&PlanNotification>,
+        plan: &PlanNotification,
+    ) {
+        let hooks = &config.settings.hooks;
+        if hooks.has(HookEvent::TaskCreated) || hooks.has(HookEvent::TaskCompleted) {
+            let before = before.map(|plan| plan.items.as_slice()).unwrap_or_default();
+            self.run_hooks(config, news(before, &plan.items));
         }
-        let before = before.map(|plan| plan.items.as_slice()).unwrap_or_default();
-        let (session_id, turn_id) = (plan.session_id.as_str().into(), plan.turn_id.as_str().into());
-        self.run_hooks(&session_id, &turn_id, news(before, &plan.items));
     }
 
-    fn run_hooks(
-        &self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        happened: Vec<(HookEvent, Value)>,
-    ) {
+    fn run_hooks(&self, config: &Configuration, happened: Vec<(HookEvent, Value)>) {
         // They may outlive the turn; they end with the hub.
-        let Some(context) = self.hook_context(session_id, turn_id, self.services.shutdown.clone())
-        else {
-            return;
-        };
+        let context = self.hook_context(config, self.services.shutdown.clone());
+        let Some(context) = context else { return };
         self.services.spawn(async move {
             for (event, about) in happened {
                 hooks::run(Some(&context), event, None, || about).await;

@@ -3,45 +3,35 @@
 //!
 //! Never changes the system prompt of a session.
 
-use cairn_core::{
-    ids::{SessionId, TurnId},
-    prompt::instructions::{Instructions, found_later, loaded},
-    turn::Input,
-};
+use cairn_core::prompt::instructions::{Instructions, found_later, loaded};
 use cairn_protocol::MessageRole;
 
-use super::Sessions;
+use super::entry::SessionEntry;
 
 /// Maximum number of instruction files sent to a session after its start.
 const MOST_LATER: usize = 20;
 
-impl Sessions {
+impl SessionEntry {
     /// Shows the user the instructions that the model received at the start.
-    pub(super) fn show_instructions(&mut self, session_id: &SessionId, turn_id: &TurnId) {
-        let Some(session) = self.entries.get(session_id) else { return };
-        let told = &session.surroundings.instructions;
+    pub(super) fn show_instructions(&mut self) {
+        let told = &self.surroundings.instructions;
         if !told.is_empty() {
-            let line = loaded(told);
-            self.message(session_id, turn_id, MessageRole::Reminder, line);
+            self.message(MessageRole::Reminder, loaded(told));
         }
     }
 
-    /// Sends the instructions of the folders above a file that the agent used, nearest first.
-    pub(super) fn add_nearby_instructions(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        found: Vec<Instructions>,
-    ) {
+    /// Returns the texts for the model of the instructions that it does not know. They are of the
+    /// folders above a file that the agent used; the nearest comes first.
+    pub(super) fn nearby_instructions(&mut self, found: Vec<Instructions>) -> Vec<String> {
+        let mut texts = Vec::new();
         for instructions in found.into_iter().rev() {
-            let Some(session) = self.entries.get_mut(session_id) else { return };
-            let at_start = &session.surroundings.instructions;
+            let at_start = &self.surroundings.instructions;
             let known = at_start.iter().any(|one| one.name == instructions.name)
-                || session.instructed.len() >= MOST_LATER;
-            if !known && session.instructed.insert(instructions.name.clone()) {
-                let text = found_later(&instructions);
-                self.steps.input(session_id, turn_id, Input::Notice { text });
+                || self.instructed.len() >= MOST_LATER;
+            if !known && self.instructed.insert(instructions.name.clone()) {
+                texts.push(found_later(&instructions));
             }
         }
+        texts
     }
 }

@@ -1,7 +1,4 @@
-//! Writes sessions to their journals as they change, and restores them when their workspace opens.
-//!
-//! Never waits for the disk: each journal has a writer thread. Before an effect, the `runner` waits
-//! until the records that led to it are durable.
+//! Restores sessions when their workspace opens, and closes their journals.
 
 use std::{io, sync::Arc};
 
@@ -18,7 +15,7 @@ use super::{
     Sessions,
     entry::{Queue, SessionEntry},
     event::{SavedState, SessionEvent},
-    transcript::{spent, usage},
+    transcript::usage,
     work::PlanWork,
 };
 use crate::{
@@ -27,7 +24,7 @@ use crate::{
     store::{
         journal::{self, Journal, Writer},
         session_list::{self, Newest},
-        sessions::{self, EndedLine, Header, Hold, Line, Loaded, TurnLine},
+        sessions::{self, EndedLine, Hold, Line, Loaded, TurnLine},
     },
 };
 
@@ -57,8 +54,8 @@ impl Sessions {
         }
         let Some(folder) = self.state_dir.clone() else { return };
         self.restoring = true;
-        let (mailbox, workspace, on_storage) =
-            (self.mailbox.clone(), self.services.workspace.clone(), self.on_storage());
+        let (mailbox, workspace) = (self.mailbox.clone(), self.services.workspace.clone());
+        let on_storage = self.on_storage();
         self.services.spawn(async move {
             let found = move || SavedState {
                 session: session_list::newest(&folder),
@@ -118,7 +115,7 @@ impl Sessions {
             read_only,
             before: loaded.page.entries,
             earlier: loaded.page.earlier,
-            ..SessionEntry::new(id.clone(), machine, loaded.header.surroundings, mode)
+            ..self.new_entry(&id, machine, loaded.header.surroundings, mode)
         };
         let interrupted = matches!(&turn, Some((_, None)));
         let ended = turn.map(|(TurnLine { turn_id, .. }, ended)| {
@@ -128,50 +125,46 @@ impl Sessions {
             let phase = phase_of_end(&entry, ended, interrupted);
             entry.restore_turn(&ended.turn_id, self.services.next_rev(), phase, interrupted);
         }
-        let of_plan = turn_of_plan(plan, &entry);
-        self.entries.insert(id.clone(), entry);
         if let Some(record) = loaded.streamed {
-            self.write(&id, &Line::Step(record));
+            entry.write(&Line::Step(record));
         }
         // The system prompt and the tools are not known yet; the next turn adds their tokens.
-        self.measure(&id, "", &[]);
+        entry.measure(&self.config, "", &[]);
+        entry.write_steps();
+        self.subagents.restore(&self.services, &id, loaded.subagents);
+        if let Some(turn_id) = turn_of_plan(plan, &entry) {
+            entry.publish_plan(&self.config, &turn_id.into(), Vec::new());
+        }
+        if let Some(ended) = ended.filter(|_| interrupted) {
+            entry.keep_plan(ended.reason);
+            entry.write(&Line::Ended(ended));
+        }
+        self.entries.insert(id.clone(), entry);
         match place {
-            RestoreOrder::Oldest => self.order.insert(0, id.clone()),
-            RestoreOrder::Newest => self.order.push(id.clone()),
-        }
-        self.write_steps(&id);
-        self.restore_subagents(&id, loaded.subagents);
-        if let Some(turn_id) = of_plan {
-            self.publish_plan(&id, &turn_id.into(), Vec::new());
-        }
-        if interrupted && let Some(ended) = ended {
-            let task = self.entries.get(&id).and_then(|session| session.task.clone());
-            self.keep_plan(&id, &ended.turn_id, task.unwrap_or_default(), ended.reason);
-            self.write(&id, &Line::Ended(ended));
+            RestoreOrder::Oldest => self.order.insert(0, id),
+            RestoreOrder::Newest => self.order.push(id),
         }
     }
 
     /// Creates the journal of a new session.
-    pub(super) fn begin_journal(&self, header: &Header) -> Option<Arc<Writer>> {
-        let path = sessions::journal_path(self.state_dir.as_ref()?, &header.session_id);
-        let writer = Writer::spawn_with(move || Journal::create(&path), self.on_storage());
-        started(writer)
+    pub(super) fn begin_journal(&self, id: &SessionId) -> Option<Arc<Writer>> {
+        let path = sessions::journal_path(self.state_dir.as_ref()?, id);
+        started(Writer::spawn_with(move || Journal::create(&path), self.on_storage()))
     }
 
     /// Ends the turns that run, because the editor closed the connection (`closed`) or a signal ends
     /// the daemon. Their text stays.
     pub(crate) fn interrupt(&mut self, closed: bool) {
-        for id in self.order.clone() {
-            let Some(session) = self.entries.get_mut(&id) else { continue };
+        for id in &self.order {
+            let Some(session) = self.entries.get_mut(id) else { continue };
             let Some(turn) = session.turn.take() else { continue };
             let stream = session.stream.take();
             let answer = stream.filter(|stream| stream.role == MessageRole::Assistant);
             if let Some(record) = answer.and_then(|it| sessions::unfinished(&it.text)) {
-                self.write(&id, &Line::Step(record));
+                session.write(&Line::Step(record));
             }
-            self.close_tools(&id, &turn.id);
-            let Some(session) = self.entries.get(&id) else { continue };
-            let line = EndedLine {
+            session.cancel_tools(|state| !state.is_over());
+            session.write(&Line::Ended(EndedLine {
                 turn_id: turn.id,
                 reason: EndReason::Interrupted,
                 summary: if closed { CLOSED } else { INTERRUPTED }.to_owned(),
@@ -179,9 +172,8 @@ impl Sessions {
                 unchecked_edits: false,
                 closed,
                 usage: usage(session.machine.usage()),
-                spent: spent(session),
-            };
-            self.write(&id, &Line::Ended(line));
+                spent: session.spent(),
+            }));
         }
     }
 
@@ -211,13 +203,6 @@ impl Sessions {
         move |state| mailbox.send(SessionEvent::Storage(state))
     }
 
-    pub(super) fn write(&self, session_id: &SessionId, line: &Line) {
-        let journal = self.entries.get(session_id).and_then(|session| session.journal.as_ref());
-        if let Some(journal) = journal {
-            write(journal, line);
-        }
-    }
-
     /// Answers after the records of the request are on disk. A journal that cannot be written does
     /// not delay the answer; the status reports it.
     pub(crate) fn reply_when_saved<T: Send + 'static>(
@@ -236,30 +221,6 @@ impl Sessions {
                 });
             }
             (answer, _) => reply.send(answer),
-        }
-    }
-
-    /// Writes the records of the turn machine since the last call.
-    pub(super) fn write_steps(&mut self, session_id: &SessionId) {
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let mut records = session.machine.take_records();
-        if self.subagents.is_subagent(session_id) {
-            return self.write_subagent_steps(session_id, records);
-        }
-        let Some(session) = self.entries.get(session_id) else { return };
-        let Some(journal) = &session.journal else { return };
-        let has_memo = records.iter().any(|record| matches!(record, turn::Record::Memo(_)));
-        match (records.pop(), records.is_empty()) {
-            (None, _) => return,
-            (Some(record), true) => write(journal, &Line::Step(record)),
-            (Some(last), false) => {
-                records.push(last);
-                write(journal, &Line::Steps(records));
-            }
-        }
-        if has_memo {
-            // In each round, so that one is near the end of the file.
-            write(journal, &Line::Digest(session.digest()));
         }
     }
 }
@@ -290,18 +251,7 @@ fn started(writer: std::io::Result<Writer>) -> Option<Arc<Writer>> {
     }
 }
 
-fn write(journal: &Writer, line: &Line) {
-    match serde_json::to_vec(line) {
-        Ok(bytes) => {
-            if let Err(refused) = journal.append(bytes) {
-                tracing::error!("a line of a session was not written: {refused}");
-            }
-        }
-        Err(error) => tracing::error!("a line of a session was not written: {error}"),
-    }
-}
-
-pub(super) fn open_items(machine: &turn::Session) -> u32 {
+fn open_items(machine: &turn::Session) -> u32 {
     machine.plan_items().iter().filter(|item| item.is_open()).count() as u32
 }
 

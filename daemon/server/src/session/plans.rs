@@ -4,7 +4,7 @@
 //! Never changes a plan: only the model does, through the turn machine.
 
 use cairn_core::{
-    ids::{CallId, SessionId, TurnId},
+    ids::{CallId, TurnId},
     plan::PlanProgress,
     turn,
 };
@@ -12,7 +12,7 @@ use cairn_protocol::{
     CompletedItem, EarlierPlan, EndReason, ItemStatus, Notice, Panel, PlanItem, PlanNotification,
 };
 
-use super::Sessions;
+use super::{configuration::Configuration, entry::SessionEntry};
 use crate::{ports::ToolUpdate, store::sessions::Line, workspace::path_of};
 
 const HISTORY_KEPT: usize = 50;
@@ -38,87 +38,70 @@ fn completed_since(
         .collect()
 }
 
-impl Sessions {
+impl SessionEntry {
     /// Marks the work under an item as changed, so that the next batch publishes the plan.
-    pub(super) fn on_work_update(
-        &mut self,
-        session_id: &SessionId,
-        call_id: &CallId,
-        item: &str,
-        update: &ToolUpdate,
-    ) {
-        let path =
-            update.edited.as_deref().and_then(path_of).map(|path| self.services.display(&path));
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        session.plan_stale |= session.work.call_updated(item, call_id, update, path);
+    pub(super) fn on_work_update(&mut self, call_id: &CallId, item: &str, update: &ToolUpdate) {
+        let path = update.edited.as_deref().and_then(path_of);
+        let path = path.map(|path| self.services.display(&path));
+        self.plan_stale |= self.work.call_updated(item, call_id, update, path);
     }
 
-    /// Publishes the plans whose work changed since the last call.
-    pub(super) fn publish_stale_plans(&mut self) {
-        let stale: Vec<(SessionId, String)> = self
-            .entries
-            .iter()
-            .filter(|(_, session)| session.plan_stale)
-            .filter_map(|(id, session)| Some((id.clone(), session.plan.as_ref()?.turn_id.clone())))
-            .collect();
-        for (session_id, turn_id) in stale {
-            self.publish_plan(&session_id, &turn_id.into(), Vec::new());
+    /// Publishes the plan if its work changed since the last call.
+    pub(super) fn publish_stale_plan(&mut self, config: &Configuration) {
+        if let Some(plan) = self.plan.as_ref().filter(|_| self.plan_stale) {
+            let turn_id = plan.turn_id.as_str().into();
+            self.publish_plan(config, &turn_id, Vec::new());
         }
+    }
+
+    /// Returns the progress of the plan, and its items with the present work under each.
+    pub(super) fn take_plan(&mut self) -> (PlanProgress, Vec<PlanItem>) {
+        self.plan_stale = false;
+        let plan = self.machine.plan_items();
+        let progress = PlanProgress::of(plan.iter().map(|item| item.status));
+        (progress, self.work.shown_all(&plan))
     }
 
     pub(super) fn publish_plan(
         &mut self,
-        session_id: &SessionId,
+        config: &Configuration,
         turn_id: &TurnId,
         dropped: Vec<String>,
     ) {
-        let rev = self.services.next_rev();
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        session.plan_stale = false;
-        let plan = session.machine.plan_items();
-        let progress = PlanProgress::of(plan.iter().map(|item| item.status));
-        let items = session.work.shown_all(&plan);
+        let (PlanProgress { completed, total, .. }, items) = self.take_plan();
         let note = PlanNotification {
-            session_id: session_id.into(),
+            session_id: self.id.clone().into(),
             turn_id: turn_id.into(),
-            rev,
-            panel: match session.machine.panel() {
+            rev: self.services.next_rev(),
+            panel: match self.machine.panel() {
                 turn::Panel::Hidden => Panel::Hidden,
                 turn::Panel::Expanded => Panel::Expanded,
                 turn::Panel::Collapsed => Panel::Collapsed,
             },
-            completed: progress.completed,
-            total: progress.total,
+            completed,
+            total,
             items,
             dropped,
         };
-        let before = session.plan.replace(note.clone());
-        if session.is_turn(turn_id) {
-            session.completed_items.extend(completed_since(before.as_ref(), &note));
+        let before = self.plan.replace(note.clone());
+        if self.is_turn(turn_id) {
+            self.completed_items.extend(completed_since(before.as_ref(), &note));
+            if self.machine.keeps_a_list() {
+                self.hooks_of_plan(config, before.as_ref(), &note);
+            }
         }
-        if session.is_turn(turn_id) && session.machine.keeps_a_list() {
-            self.hooks_of_plan(before.as_ref(), &note);
-        }
-        self.write(session_id, &Line::Plan(note.clone()));
+        self.write(&Line::Plan(note.clone()));
         self.services.notify(Notice::Plan(note));
     }
 
-    /// Stores the plan at the end of a turn with todo calls.
-    pub(super) fn keep_plan(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        task: String,
-        reason: EndReason,
-    ) {
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let Some(plan) =
-            session.plan.clone().filter(|plan| *turn_id == plan.turn_id && plan.total > 0)
-        else {
-            return;
-        };
-        let history = &mut session.work.history;
-        history.push_back(EarlierPlan { turn_id: turn_id.into(), task, reason, plan });
+    /// Stores the plan at the end of the newest turn, if it is of this turn.
+    pub(super) fn keep_plan(&mut self, reason: EndReason) {
+        let turn_id = self.newest_turn();
+        let is_kept = |plan: &&PlanNotification| turn_id == plan.turn_id && plan.total > 0;
+        let Some(plan) = self.plan.as_ref().filter(is_kept).cloned() else { return };
+        let (turn_id, task) = (turn_id.into(), self.task.clone().unwrap_or_default());
+        let history = &mut self.work.history;
+        history.push_back(EarlierPlan { turn_id, task, reason, plan });
         while history.len() > HISTORY_KEPT {
             history.pop_front();
         }

@@ -1,7 +1,7 @@
-//! Problems that end turns, in the form of the protocol.
+//! Ends of turns and their problems, in the form of the protocol.
 
-use cairn_core::turn::{End, EndCause};
-use cairn_protocol::TurnProblem;
+use cairn_core::turn::{self, End, EndCause};
+use cairn_protocol::{EndReason, TurnProblem};
 
 use crate::{
     model::problem::{of_failure, part},
@@ -48,5 +48,15 @@ pub(super) fn summary(end: &End, provider: &str) -> String {
         (Some(cause), _) => of_end(cause, provider).english(),
         (None, Some(compacted)) => format!("{}.", shortened::english(compacted)),
         (None, None) => end.summary.clone(),
+    }
+}
+
+pub(super) fn end_reason(reason: turn::EndReason) -> EndReason {
+    match reason {
+        turn::EndReason::Completed => EndReason::Completed,
+        turn::EndReason::NeedsInput => EndReason::NeedsInput,
+        turn::EndReason::Cancelled => EndReason::Cancelled,
+        turn::EndReason::Failed => EndReason::Failed,
+        turn::EndReason::Limit => EndReason::Limit,
     }
 }

@@ -4,67 +4,64 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use cairn_core::{
     ids::SessionId,
-    process::{ProcessEntry, ProcessExit, ProcessState, StoppedBy},
+    process::{ProcessExit, ProcessState, StoppedBy},
 };
 use cairn_protocol::{
     Notice, ProcessEnd, ProcessInfo, ProcessPhase, ProcessStopper, ProcessesNotification,
     RequestProblem,
 };
 
-use super::{Sessions, event::SessionEvent};
+use super::{entry::SessionEntry, event::SessionEvent};
 use crate::{
     event::RequestError,
     processes::{ProcessHandle, ProcessSnapshot},
+    services::{Mailbox, Services},
 };
 
 /// Least time between two notifications.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-impl Sessions {
-    /// Reports changes of processes as events, until the hub ends.
-    pub(super) fn follow_processes(&self) {
-        let (processes, mailbox) = (Arc::clone(&self.services.processes), self.mailbox.clone());
-        self.services.spawn(async move {
-            loop {
-                mailbox.send(SessionEvent::Processes(processes.changes().await));
-                tokio::time::sleep(INTERVAL).await;
-            }
-        });
-    }
-
-    pub(super) fn publish_processes(&self, sessions: HashSet<SessionId>) {
-        for id in sessions {
-            let processes = self.processes_of(&id);
-            let (session_id, rev) = (id.into(), self.services.next_rev());
-            let note = ProcessesNotification { session_id, rev, processes };
-            self.services.notify(Notice::Processes(note));
-        }
-    }
-
-    pub(super) fn processes_of(&self, session: &SessionId) -> Vec<ProcessInfo> {
-        self.services.processes.snapshots(session).into_iter().map(info).collect()
-    }
-
+impl SessionEntry {
     /// Words about processes of this agent that ended, and that it does not know of.
-    pub(super) fn ended_processes(&self, session_id: &SessionId) -> Option<String> {
-        let root = self.root_of(session_id);
-        let ended = self.services.processes.take_untold_ends(root, session_id);
+    pub(super) fn ended_processes(&self) -> Option<String> {
+        let ended = self.services.processes.take_untold_ends(self.root(), &self.id);
         let words = |(id, exit): &(u32, ProcessExit)| format!("Process {id} {}.", exit.words());
         let lines: Vec<String> = ended.iter().map(words).collect();
         let hint = "process_output reads its last output.";
         (!lines.is_empty()).then(|| format!("{} {hint}", lines.join(" ")))
     }
+}
 
-    pub(super) fn process(
-        &self,
-        session: &SessionId,
-        id: u32,
-    ) -> Result<(ProcessEntry, ProcessHandle), RequestError> {
-        self.services
-            .processes
-            .get(session, id)
-            .ok_or_else(|| RequestError::from(RequestProblem::ProcessUnknown { id }))
+/// Reports changes of processes as events, until the hub ends.
+pub(super) fn follow(services: &Services, mailbox: Mailbox<SessionEvent>) {
+    let processes = Arc::clone(&services.processes);
+    services.spawn(async move {
+        loop {
+            mailbox.send(SessionEvent::Processes(processes.changes().await));
+            tokio::time::sleep(INTERVAL).await;
+        }
+    });
+}
+
+pub(super) fn publish(services: &Services, sessions: HashSet<SessionId>) {
+    for id in sessions {
+        let processes = infos(services, &id);
+        let (session_id, rev) = (id.into(), services.next_rev());
+        services.notify(Notice::Processes(ProcessesNotification { session_id, rev, processes }));
     }
+}
+
+pub(super) fn infos(services: &Services, session: &SessionId) -> Vec<ProcessInfo> {
+    services.processes.snapshots(session).into_iter().map(info).collect()
+}
+
+pub(super) fn find(
+    services: &Services,
+    session: &SessionId,
+    id: u32,
+) -> Result<ProcessHandle, RequestError> {
+    let found = services.processes.get(session, id).map(|(_, process)| process);
+    found.ok_or_else(|| RequestProblem::ProcessUnknown { id }.into())
 }
 
 fn info(ProcessSnapshot { entry, ended_at, written, tail }: ProcessSnapshot) -> ProcessInfo {

@@ -11,14 +11,17 @@ use std::{
     sync::Arc,
 };
 
-use cairn_core::ids::SessionId;
-use cairn_protocol::{OpenSessionResult, RequestProblem, SessionSnapshot, SessionSummary, Usage};
+use cairn_core::{ids::SessionId, prompt::Surroundings, turn::Session};
+use cairn_protocol::{
+    OpenSessionResult, RequestProblem, ReviewMode, SessionSnapshot, SessionSummary,
+    SubagentNotification, ToolNotification, Usage,
+};
 
 use super::{
     Sessions,
     entry::SessionEntry,
     event::{LoadResult, LoadedPart, SessionEvent},
-    queue,
+    processes,
 };
 use crate::{
     event::{RequestError, Responder},
@@ -26,7 +29,7 @@ use crate::{
     store::{
         journal::Writer,
         session_list::{self, Fault, SessionFlags, trash},
-        sessions::{self, Digest, Line},
+        sessions::Digest,
     },
 };
 
@@ -58,7 +61,7 @@ impl Sessions {
             .entries
             .values()
             .filter(|session| session.asks_user())
-            .map(|session| self.root_of(&session.id))
+            .map(SessionEntry::root)
             .collect();
         let flags = |session: &SessionEntry| SessionFlags {
             current: current == Some(&session.id),
@@ -75,13 +78,22 @@ impl Sessions {
         Listed { mine, pending }
     }
 
+    /// Creates a session of the user without turns and without a journal.
+    pub(super) fn new_entry(
+        &self,
+        id: &SessionId,
+        machine: Session,
+        surroundings: Surroundings,
+        mode: ReviewMode,
+    ) -> SessionEntry {
+        let (services, mailbox) = (self.services.clone(), self.mailbox.clone());
+        SessionEntry::new(services, mailbox, id.clone(), machine, surroundings, mode)
+    }
+
     /// Makes a session the newest: it is restored at the next start, and dropped last.
     pub(super) fn bring_into_view(&mut self, id: &SessionId) {
         self.order.retain(|known| known != id);
-        if let Some(session) = self.entries.get(id) {
-            self.order.push(id.to_owned());
-            self.write(id, &Line::Digest(session.digest()));
-        }
+        self.order.push(id.clone());
     }
 
     /// Deletes sessions beyond the limit of age and number, in the background.
@@ -102,10 +114,9 @@ impl Sessions {
         });
     }
 
-    pub(super) fn journal_of(&self, id: &SessionId) -> Outcome<PathBuf> {
-        let folder =
-            self.state_dir.as_ref().filter(|_| session_list::is_id(id)).ok_or_else(unknown)?;
-        Ok(sessions::journal_path(folder, id))
+    /// Folder with the journal of a session. `None`: no state is stored, or this is no id.
+    pub(super) fn folder_of(&self, id: &SessionId) -> Option<PathBuf> {
+        self.state_dir.clone().filter(|_| session_list::is_id(id))
     }
 
     /// Drops a session from memory. Dropping the result releases its journal.
@@ -159,25 +170,40 @@ impl Sessions {
             }
         });
     }
-}
 
-impl Sessions {
-    pub(super) fn snapshot_of(&mut self, session_id: &SessionId) -> Option<SessionSnapshot> {
-        let last = self.entries.get(session_id)?.last_turn.clone();
-        let usage = last.and_then(|turn| self.usage_of(session_id, &turn.turn_id.as_str().into()));
+    /// Returns the subagents of a session for a client, with the calls of those that the newest
+    /// turn started.
+    fn subagents_of(
+        &self,
+        session: &SessionEntry,
+    ) -> (Vec<SubagentNotification>, Vec<ToolNotification>) {
+        let turn = session.last_turn.as_ref().map(|turn| &turn.turn_id);
+        let (mut notes, mut calls) = (Vec::new(), Vec::new());
+        for it in self.subagents.shown_of(&session.id) {
+            if Some(&it.note.parent.turn_id) == turn {
+                let running = self.entries.get(&it.note.session_id.as_str().into());
+                calls.extend(running.map_or(&it.calls, |subagent| &subagent.tools).iter().cloned());
+            }
+            notes.push(it.note.clone());
+        }
+        (notes, calls)
+    }
+
+    pub(super) fn snapshot_of(&self, session_id: &SessionId) -> Option<SessionSnapshot> {
         let session = self.entries.get(session_id)?;
+        let usage = session.last_turn.as_ref().map(|_| session.usage());
         let (subagents, calls) = self.subagents_of(session);
         Some(SessionSnapshot {
-            session_id: session.id.clone().into(),
+            session_id: session_id.into(),
             task: session.task.clone(),
             name: session.name.clone(),
             title: session.title.clone(),
             turn: session.last_turn.clone(),
             plan: session.plan.clone(),
             tools: session.tools.iter().cloned().chain(calls).collect(),
-            queue: Some(queue::snapshot(session)).filter(|queue| !queue.items.is_empty()),
+            queue: Some(session.queue_state()).filter(|queue| !queue.items.is_empty()),
             subagents,
-            processes: self.processes_of(session_id),
+            processes: processes::infos(&self.services, session_id),
             transcript: session.before.clone(),
             earlier: session.earlier.clone(),
             usage: usage.filter(|usage| usage.session != Usage::default()),

@@ -37,11 +37,11 @@ impl Sessions {
         let session = match &params.session_id {
             Some(id) => self.entries.get(&id.as_str().into()),
             // Ids sort by time.
-            None => self
-                .entries
-                .values()
-                .filter(|session| !self.subagents.is_subagent(&session.id))
-                .max_by_key(|session| session.last_turn.as_ref().map(|turn| turn.turn_id.clone())),
+            None => {
+                self.entries.values().filter(|session| session.subagent.is_none()).max_by_key(
+                    |session| session.last_turn.as_ref().map(|turn| turn.turn_id.clone()),
+                )
+            }
         };
         let Some(session) = session else {
             return Err(RequestError::from(RequestProblem::NoSession));
@@ -71,15 +71,14 @@ impl Sessions {
     }
 
     pub(crate) fn cancel_all(&mut self) -> Empty {
-        let running: Vec<_> = self
+        let running = self
             .entries
             .values()
             // Subagents end with their parents.
-            .filter(|session| !self.subagents.is_subagent(&session.id))
-            .filter_map(|session| Some((session.id.clone(), session.turn.as_ref()?.id.clone())))
-            .collect();
+            .filter(|session| session.subagent.is_none())
+            .filter_map(|session| Some((&session.id, &session.turn.as_ref()?.id)));
         for (session_id, turn_id) in running {
-            self.steps.input(&session_id, &turn_id, Input::Cancel);
+            self.steps.input(session_id, turn_id, Input::Cancel);
         }
         Empty {}
     }

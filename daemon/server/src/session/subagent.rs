@@ -1,37 +1,45 @@
-//! Running, waiting and shown subagents of the sessions.
+//! Subagents of the sessions: those that wait, and those that clients show.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use cairn_core::{
     ids::{SessionId, TurnId},
     model::Usage as Tokens,
     review::Origin,
-    subagent::{self, SubagentReport},
+    subagent::SubagentReport,
 };
-use cairn_protocol::{ParentCall, SubagentNotification, SubagentPhase, ToolNotification};
+use cairn_protocol::{
+    EndReason, ItemStatus, Notice, ParentCall, SubagentNotification, SubagentPhase,
+    ToolNotification, ToolState,
+};
 use tokio::sync::oneshot;
 
-use super::entry::new_id;
-use crate::ports::{SubagentRequest, SubagentTools};
+use crate::{ports::SubagentTools, services::Services, store::journal::Writer};
 
+/// Maximum number of calls that are kept of an ended subagent.
+const CALLS_KEPT: usize = 50;
 /// Maximum number of subagents of a session that `agent/state` returns.
 const SHOWN_KEPT: usize = 50;
 
-/// The running, waiting and shown subagents of all sessions.
+/// Subagents that wait, and notifications of those that clients show.
 #[derive(Default)]
 pub(super) struct SubagentTable {
-    /// By the ids of their sessions.
-    pub(super) running: HashMap<SessionId, Subagent>,
-    pub(super) waiting: VecDeque<Subagent>,
+    waiting: VecDeque<Subagent>,
     /// By the session id of their parent, oldest first.
-    pub(super) shown: HashMap<SessionId, VecDeque<ShownSubagent>>,
+    shown: HashMap<SessionId, VecDeque<ShownSubagent>>,
 }
 
+/// A subagent. When it runs, it is in the entry of its session.
 pub(super) struct Subagent {
     pub(super) session: SessionId,
     pub(super) turn: TurnId,
     /// The call that started it.
     pub(super) parent: Origin,
+    /// Journal of its parent.
+    pub(super) journal: Option<Arc<Writer>>,
     pub(super) place: u32,
     pub(super) title: String,
     pub(super) prompt: String,
@@ -52,21 +60,40 @@ pub(super) struct ShownSubagent {
 }
 
 impl SubagentTable {
-    pub(super) fn is_subagent(&self, session_id: &SessionId) -> bool {
-        self.running.contains_key(session_id)
+    pub(super) fn add_waiting(&mut self, subagent: Subagent) {
+        self.waiting.push_back(subagent);
     }
 
-    pub(super) fn parent_of(&self, session_id: &SessionId) -> Option<&Origin> {
-        self.running.get(session_id).map(|subagent| &subagent.parent)
+    /// Removes the waiting subagents that fit.
+    pub(super) fn take_waiting(&mut self, fits: impl Fn(&Subagent) -> bool) -> Vec<Subagent> {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (taken, rest): (Vec<_>, Vec<_>) = waiting.partition(fits);
+        self.waiting = rest.into();
+        taken
     }
 
-    pub(super) fn title_of(&self, session_id: &SessionId) -> Option<String> {
-        self.running.get(session_id).map(|subagent| subagent.title.clone())
+    /// Removes the first waiting subagent of a session.
+    pub(super) fn next_of(&mut self, parent: &SessionId) -> Option<Subagent> {
+        let at = self.waiting.iter().position(|it| it.parent.session == *parent)?;
+        self.waiting.remove(at)
     }
 
     /// Drops the shown subagents of a dropped session.
     pub(super) fn forget(&mut self, session_id: &SessionId) {
         self.shown.remove(session_id);
+    }
+
+    pub(super) fn shown_of(&self, parent: &SessionId) -> impl Iterator<Item = &ShownSubagent> {
+        self.shown.get(parent).into_iter().flatten()
+    }
+
+    /// Keeps the newest calls of a subagent that ended.
+    pub(super) fn keep_calls(&mut self, ended: &Subagent, mut calls: Vec<ToolNotification>) {
+        calls.drain(..calls.len().saturating_sub(CALLS_KEPT));
+        let mut shown = self.shown.get_mut(&ended.parent.session).into_iter().flatten();
+        if let Some(shown) = shown.find(|it| ended.session == it.note.session_id) {
+            shown.calls = calls;
+        }
     }
 
     pub(super) fn show(&mut self, note: SubagentNotification) {
@@ -79,32 +106,28 @@ impl SubagentTable {
             shown.pop_front();
         }
     }
+
+    /// Shows the subagents of an earlier process as ended.
+    pub(super) fn restore(
+        &mut self,
+        services: &Services,
+        parent: &SessionId,
+        subagents: Vec<SubagentNotification>,
+    ) {
+        for mut note in subagents {
+            // A fork has another id than the session in its journal.
+            note.parent.session_id = parent.into();
+            note.rev = services.next_rev();
+            if !matches!(note.phase, SubagentPhase::Ended { .. }) {
+                interrupt(&mut note);
+            }
+            self.show(note.clone());
+            services.notify(Notice::Subagent(note));
+        }
+    }
 }
 
 impl Subagent {
-    pub(super) fn new(
-        request: SubagentRequest,
-        place: u32,
-        most_rounds: u32,
-        reply: oneshot::Sender<SubagentReport>,
-    ) -> Self {
-        let SubagentRequest { title, prompt, tools, max_rounds, origin } = request;
-        Self {
-            session: new_id("c").into(),
-            turn: new_id("t").into(),
-            parent: Origin { subagent: None, ..origin },
-            place,
-            title,
-            prompt,
-            tools,
-            max_rounds: max_rounds.unwrap_or(subagent::DEFAULT_ROUNDS).clamp(1, most_rounds.max(1)),
-            phase: SubagentPhase::Waiting,
-            counted: Tokens::default(),
-            files: Vec::new(),
-            reply,
-        }
-    }
-
     /// Returns the first notification about a new subagent.
     pub(super) fn note(&self, rev: u32) -> SubagentNotification {
         SubagentNotification {
@@ -131,5 +154,18 @@ pub(super) fn parent_call(parent: &Origin) -> ParentCall {
         turn_id: (&parent.turn).into(),
         call_id: (&parent.call).into(),
         plan_item: parent.plan_item.clone(),
+    }
+}
+
+/// Marks a subagent whose process ended.
+fn interrupt(note: &mut SubagentNotification) {
+    note.phase = SubagentPhase::Ended { reason: EndReason::Interrupted };
+    for item in &mut note.items {
+        if item.status == ItemStatus::InProgress {
+            item.status = ItemStatus::Pending;
+        }
+        for command in item.commands.iter_mut().filter(|command| !command.state.is_over()) {
+            command.state = ToolState::Cancelled;
+        }
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Never steps the turn machine.
 
-use cairn_core::ids::{CallId, SessionId, TurnId};
+use cairn_core::ids::CallId;
 use cairn_protocol::{
     ContextUse, Notice, OutputNotification, Position, Range, ToolKind, ToolLabel, ToolNotification,
     ToolState, ToolTarget, TurnNotification, TurnPhase, TurnSpent, Usage, UsageNotification,
 };
 
 use super::{
-    Sessions,
     entry::{SessionEntry, TurnBegan},
     subagent::parent_call,
 };
@@ -18,73 +17,51 @@ use crate::{clock, ports::ToolUpdate, store::sessions::Line};
 /// Maximum number of tool calls of a turn that `agent/state` returns.
 const TOOLS_KEPT: usize = 500;
 
-impl Sessions {
-    pub(super) fn publish_turn(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        phase: TurnPhase,
-    ) {
-        let rev = self.services.next_rev();
-        let note =
-            TurnNotification { session_id: session_id.into(), turn_id: turn_id.into(), rev, phase };
-        if let Some(session) = self.entries.get_mut(session_id) {
-            session.last_turn = Some(note.clone());
-        }
+impl SessionEntry {
+    pub(super) fn publish_turn(&mut self, phase: TurnPhase) {
+        let note = TurnNotification {
+            session_id: self.id.clone().into(),
+            turn_id: self.newest_turn().into(),
+            rev: self.services.next_rev(),
+            phase,
+        };
+        self.last_turn = Some(note.clone());
         self.services.notify(Notice::Turn(note));
     }
 
-    pub(super) fn publish_usage(&mut self, session_id: &SessionId, turn_id: &TurnId) {
-        if let Some(note) = self.usage_of(session_id, turn_id) {
-            self.services.notify(Notice::Usage(note));
+    pub(super) fn publish_usage(&self) {
+        self.services.notify(Notice::Usage(self.usage()));
+    }
+
+    pub(super) fn usage(&self) -> UsageNotification {
+        let (rounds, of_turn) = self.machine.turn_usage();
+        let fill = self.machine.fill();
+        UsageNotification {
+            session_id: self.id.clone().into(),
+            turn_id: self.newest_turn().into(),
+            rev: self.services.next_rev(),
+            rounds,
+            turn: usage(of_turn),
+            session: usage(self.machine.usage()),
+            context: ContextUse { used: fill.used, window: fill.window },
+            cost_micros: self.machine.cost().micro_dollars(),
         }
     }
 
-    pub(super) fn usage_of(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-    ) -> Option<UsageNotification> {
-        let rev = self.services.next_rev();
-        let machine = &self.entries.get(session_id)?.machine;
-        let (rounds, of_turn) = machine.turn_usage();
-        let fill = machine.fill();
-        Some(UsageNotification {
-            session_id: session_id.into(),
-            turn_id: turn_id.into(),
-            rev,
-            rounds,
-            turn: usage(of_turn),
-            session: usage(machine.usage()),
-            context: ContextUse { used: fill.used, window: fill.window },
-            cost_micros: machine.cost().micro_dollars(),
-        })
-    }
-
     /// Publishes the queued call, once.
-    pub(super) fn announce(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        call_id: &CallId,
-        name: &str,
-        plan_item: Option<String>,
-    ) {
+    pub(super) fn announce(&mut self, call_id: &CallId, name: &str, plan_item: Option<String>) {
         // Text before the call is published before it.
-        self.publish_streams();
+        self.publish_stream();
         let rev = self.services.next_rev();
-        let parent = self.subagents.parent_of(session_id).map(parent_call);
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let kind = session.turn.as_ref().and_then(|turn| turn.kind_of(name));
-        let at = match session.tools.iter().position(|tool| *call_id == tool.call_id) {
+        let at = match self.tools.iter().position(|tool| *call_id == tool.call_id) {
             Some(at) => at,
             None => {
-                if session.tools.len() >= TOOLS_KEPT {
-                    session.tools.remove(0);
+                if self.tools.len() >= TOOLS_KEPT {
+                    self.tools.remove(0);
                 }
-                session.tools.push(ToolNotification {
-                    session_id: session_id.into(),
-                    turn_id: turn_id.into(),
+                self.tools.push(ToolNotification {
+                    session_id: self.id.clone().into(),
+                    turn_id: self.newest_turn().into(),
                     rev,
                     call_id: call_id.into(),
                     name: name.into(),
@@ -93,7 +70,7 @@ impl Sessions {
                     plan_item: None,
                     detail: None,
                     uri: None,
-                    parent,
+                    parent: self.subagent.as_ref().map(|subagent| parent_call(&subagent.parent)),
                     tool_kind: None,
                     target: None,
                     stats: None,
@@ -102,40 +79,27 @@ impl Sessions {
                     decision: None,
                     completed: Vec::new(),
                 });
-                session.tools.len() - 1
+                self.tools.len() - 1
             }
         };
-        let Some(tool) = session.tools.get_mut(at) else { return };
+        let Some(tool) = self.tools.get_mut(at) else { return };
         tool.rev = rev;
         // A server may use the same id in a repeated answer.
         tool.state = ToolState::Queued;
         (tool.started_at, tool.ended_at, tool.decision) = (None, None, None);
         tool.completed.clear();
-        tool.tool_kind = kind;
+        tool.tool_kind = self.turn.as_ref().and_then(|turn| turn.kind_of(name));
         if plan_item.is_some() {
             tool.plan_item = plan_item;
         }
-        let note = tool.clone();
-        self.services.notify(Notice::Tool(note));
+        self.services.notify(Notice::Tool(tool.clone()));
     }
 
-    pub(super) fn tool_update(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        call_id: &CallId,
-        update: ToolUpdate,
-    ) {
-        let rev = self.services.next_rev();
-        let Some(session) =
-            self.entries.get_mut(session_id).filter(|session| session.is_turn(turn_id))
-        else {
-            return;
+    /// Returns false if the call is unknown.
+    pub(super) fn update_tool(&mut self, call_id: &CallId, update: &ToolUpdate) -> bool {
+        let Some(tool) = self.tools.iter_mut().find(|tool| *call_id == tool.call_id) else {
+            return false;
         };
-        let Some(tool) = session.tools.iter_mut().find(|tool| *call_id == tool.call_id) else {
-            return;
-        };
-        tool.rev = rev;
         if let Some(state) = update.state {
             enter(tool, state);
         }
@@ -160,83 +124,66 @@ impl Sessions {
         }
         // The plan is published before the end of the call that changed it.
         if tool.state.is_over() && tool.tool_kind == Some(ToolKind::Plan) {
-            tool.completed = std::mem::take(&mut session.completed_items);
+            tool.completed = std::mem::take(&mut self.completed_items);
         }
+        tool.rev = self.services.next_rev();
         let note = tool.clone();
-        if let Some(item) = note.plan_item.clone() {
-            self.on_work_update(session_id, call_id, &item, &update);
-        }
-        self.on_subagent_work(session_id, call_id, &update);
-        self.write_tool(&note);
-        self.services.notify(Notice::Tool(note));
+        self.on_tool_change(note, update);
+        true
     }
 
     /// Passes on the output of a call that still runs.
     pub(super) fn output(&self, piece: OutputNotification) {
-        let session = self.entries.get(&piece.session_id.as_str().into());
-        let tools = session.map(|session| session.tools.as_slice()).unwrap_or_default();
         let runs = |tool: &ToolNotification| {
             tool.call_id == piece.call_id && tool.turn_id == piece.turn_id && !tool.state.is_over()
         };
-        if tools.iter().any(runs) {
+        if self.tools.iter().any(runs) {
             self.services.notify(Notice::Output(piece));
         }
     }
 
-    /// Marks calls as failed whose message was truncated before they were complete.
-    pub(super) fn drop_announced(&mut self, session_id: &SessionId, turn_id: &TurnId) {
-        self.set_states(session_id, turn_id, |state| state == ToolState::Queued);
-    }
-
-    pub(super) fn close_tools(&mut self, session_id: &SessionId, turn_id: &TurnId) {
-        self.set_states(session_id, turn_id, |state| !state.is_over());
-    }
-
-    pub(super) fn set_states(
-        &mut self,
-        session_id: &SessionId,
-        turn_id: &TurnId,
-        open: impl Fn(ToolState) -> bool,
-    ) {
-        let Some(session) = self.entries.get_mut(session_id) else { return };
-        let mut changed = Vec::new();
-        for tool in
-            session.tools.iter_mut().filter(|tool| *turn_id == tool.turn_id && open(tool.state))
-        {
-            let rev = self.services.next_rev();
-            tool.rev = rev;
+    /// Cancels the calls in these states, and returns them.
+    pub(super) fn cancel_tools(&mut self, is_open: impl Fn(ToolState) -> bool) -> Vec<CallId> {
+        let mut cancelled = Vec::new();
+        for tool in self.tools.iter_mut().filter(|tool| is_open(tool.state)) {
+            tool.rev = self.services.next_rev();
             enter(tool, ToolState::Cancelled);
-            changed.push(tool.clone());
+            cancelled.push(tool.clone());
         }
-        for note in changed {
-            let update = ToolUpdate { state: Some(note.state), ..ToolUpdate::default() };
-            if let Some(item) = &note.plan_item {
-                self.on_work_update(session_id, &note.call_id.as_str().into(), item, &update);
-            }
-            self.on_subagent_work(session_id, &note.call_id.as_str().into(), &update);
-            self.write_tool(&note);
-            self.services.notify(Notice::Tool(note));
+        let id = |note: &ToolNotification| note.call_id.as_str().into();
+        let ids = cancelled.iter().map(id).collect();
+        for note in cancelled {
+            self.on_tool_change(note, &cancelled_call());
         }
+        ids
     }
 
-    fn write_tool(&self, note: &ToolNotification) {
-        if note.state.is_over() {
-            let session_id = note.session_id.as_str().into();
-            self.write(self.root_of(&session_id), &Line::Tool(note.clone()));
+    /// Counts, writes and publishes a change of a call.
+    fn on_tool_change(&mut self, note: ToolNotification, update: &ToolUpdate) {
+        if let Some(item) = &note.plan_item {
+            self.on_work_update(&note.call_id.as_str().into(), item, update);
         }
+        if note.state.is_over() {
+            self.write_to_root(&Line::Tool(note.clone()));
+        }
+        self.services.notify(Notice::Tool(note));
+    }
+
+    /// Returns what the newest turn took.
+    pub(super) fn spent(&self) -> Option<TurnSpent> {
+        let TurnBegan { at, cost_micros } = self.began?;
+        let (_, used) = self.machine.turn_usage();
+        let cost = self.machine.cost().micro_dollars();
+        Some(TurnSpent {
+            elapsed_ms: u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX),
+            usage: usage(used),
+            cost_micros: cost.map(|now| now.saturating_sub(cost_micros)),
+        })
     }
 }
 
-/// Returns what the newest turn took.
-pub(super) fn spent(session: &SessionEntry) -> Option<TurnSpent> {
-    let TurnBegan { at, cost_micros } = session.began?;
-    let (_, used) = session.machine.turn_usage();
-    let cost = session.machine.cost().micro_dollars();
-    Some(TurnSpent {
-        elapsed_ms: u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX),
-        usage: usage(used),
-        cost_micros: cost.map(|now| now.saturating_sub(cost_micros)),
-    })
+pub(super) fn cancelled_call() -> ToolUpdate {
+    ToolUpdate { state: Some(ToolState::Cancelled), ..ToolUpdate::default() }
 }
 
 /// Moves a call to a state, and notes when it began to run and when it was over.

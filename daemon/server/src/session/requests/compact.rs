@@ -1,16 +1,9 @@
 //! Shortens the conversation of a session.
 
-use cairn_core::{
-    ids::{SessionId, TurnId},
-    turn::Input,
-};
+use cairn_core::{ids::SessionId, turn::Input};
 use cairn_protocol::{CompactParams, CompactResult, RequestProblem, TurnPhase};
 
-use crate::{
-    event::RequestError,
-    session::{Sessions, entry::new_id},
-    store::sessions::{Line, TurnLine},
-};
+use crate::{event::RequestError, session::Sessions};
 
 /// First text of a turn that exists only to compact.
 const COMPACT: &str = "Compact the conversation";
@@ -22,33 +15,17 @@ pub(crate) fn compact(
     params: CompactParams,
 ) -> Result<CompactResult, RequestError> {
     let session_id = SessionId::from(params.session_id);
-    let nothing = || RequestError::from(RequestProblem::NothingToCompact);
-    let session = sessions.known(&session_id)?;
+    let session = sessions.entries.get_mut(&session_id).ok_or(RequestProblem::SessionUnknown)?;
     if !session.machine.can_compact() {
-        return Err(nothing());
+        return Err(RequestProblem::NothingToCompact.into());
     }
-    let running = session.turn.as_ref().map(|turn| turn.id.clone());
-    let turn_id = match running {
-        Some(turn_id) => turn_id,
-        None => {
-            let turn_id = TurnId::from(new_id("t"));
-            sessions.begin_turn(&session_id, &turn_id, false)?;
-            let Some(session) = sessions.entries.get(&session_id) else { return Err(nothing()) };
-            let mode = session.mode;
-            let line = TurnLine {
-                turn_id: turn_id.clone(),
-                task: COMPACT.into(),
-                mode,
-                follow_up: None,
-                attachments: Vec::new(),
-            };
-            sessions.write(&session_id, &Line::Turn(line));
-            let phase = TurnPhase::Started { text: COMPACT.into(), attachments: Vec::new() };
-            sessions.publish_turn(&session_id, &turn_id, phase);
-            sessions.status.dirty = true;
-            turn_id
-        }
-    };
+    if session.turn.is_none() {
+        session.begin_turn(&sessions.config, false);
+        session.write_turn(COMPACT.into(), None, Vec::new());
+        session.publish_turn(TurnPhase::Started { text: COMPACT.into(), attachments: Vec::new() });
+        sessions.status.dirty = true;
+    }
+    let turn_id = session.newest_turn();
     sessions.steps.input(&session_id, &turn_id, Input::Compact);
     Ok(CompactResult { session_id: session_id.into(), turn_id: turn_id.into() })
 }

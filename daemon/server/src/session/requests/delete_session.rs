@@ -18,7 +18,7 @@ pub(crate) fn delete_session(
     reply: Responder<Empty>,
 ) {
     let id = SessionId::from(params.session_id);
-    let (Ok(_), Some(folder)) = (sessions.journal_of(&id), sessions.state_dir.clone()) else {
+    let Some(folder) = sessions.folder_of(&id) else {
         return reply.send(Err(unknown()));
     };
     if sessions.entries.get(&id).is_some_and(|session| session.turn.is_some()) {

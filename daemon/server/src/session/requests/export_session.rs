@@ -22,7 +22,7 @@ pub(crate) fn export_session(
 ) {
     let ExportSessionParams { session_id, format } = params;
     let id = SessionId::from(session_id);
-    let (Ok(_), Some(folder)) = (sessions.journal_of(&id), sessions.state_dir.clone()) else {
+    let Some(folder) = sessions.folder_of(&id) else {
         return reply.send(Err(unknown()));
     };
     let writer = sessions.entries.get(&id).and_then(|session| session.journal.clone());

@@ -24,7 +24,7 @@ pub(crate) fn fork_session(
 ) {
     let ForkSessionParams { session_id, at_turn } = params;
     let from = SessionId::from(session_id);
-    let (Ok(_), Some(folder)) = (sessions.journal_of(&from), sessions.state_dir.clone()) else {
+    let Some(folder) = sessions.folder_of(&from) else {
         return reply.send(Err(unknown()));
     };
     let session = sessions.entries.get(&from);

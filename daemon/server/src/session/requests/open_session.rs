@@ -15,7 +15,7 @@ use crate::{
     },
     store::{
         session_list::Fault,
-        sessions::{self, Page, PageEnd},
+        sessions::{self, PageEnd},
     },
 };
 
@@ -26,10 +26,8 @@ pub(crate) fn open_session(
 ) {
     let OpenSessionParams { session_id, before, before_turn, before_call } = params;
     let id = SessionId::from(session_id);
-    let path = match sessions.journal_of(&id) {
-        Ok(path) => path,
-        Err(error) => return reply.send(Err(error)),
-    };
+    let Some(folder) = sessions.folder_of(&id) else { return reply.send(Err(unknown())) };
+    let path = sessions::journal_path(&folder, &id);
     let entry =
         before.map(|before| before.parse().ok().filter(|number| *number > 0).map(PageEnd::Entry));
     let turn = before_turn.map(|turn| Some(PageEnd::Turn(turn.into())));
@@ -78,13 +76,15 @@ pub(in crate::session) fn on_loaded(sessions: &mut Sessions, read: LoadResult) {
             (id, page)
         }
     };
+    let Some(session) = sessions.entries.get(&id) else { return reply.send(Err(unknown())) };
+    session.write_digest();
+    let unwritten = session.unwritten_messages().into_iter().map(TranscriptEntry::Message);
     sessions.bring_into_view(&id);
     sessions.evict_idle();
-    let unwritten = sessions.unwritten_messages(&id);
-    let session = sessions.snapshot_of(&id).ok_or_else(unknown).map(|session| {
-        let Page { entries: mut transcript, earlier } = page;
-        transcript.extend(unwritten.into_iter().map(TranscriptEntry::Message));
-        Box::new(SessionSnapshot { transcript, earlier, ..session })
+    let opened = sessions.snapshot_of(&id).ok_or_else(unknown).map(|session| {
+        let transcript = page.entries.into_iter().chain(unwritten).collect();
+        let session = SessionSnapshot { transcript, earlier: page.earlier, ..session };
+        OpenSessionResult::Opened { session: Box::new(session) }
     });
-    reply.send(session.map(|session| OpenSessionResult::Opened { session }));
+    reply.send(opened);
 }

@@ -5,7 +5,7 @@ use cairn_protocol::{InputTaken, ProcessInputParams, ProcessInputResult, Request
 use crate::{
     event::{RequestError, Responder},
     processes::Written,
-    session::Sessions,
+    session::{Sessions, processes},
 };
 
 /// Longest input in bytes.
@@ -20,9 +20,9 @@ pub(crate) fn process_input(
         let limit = MAX_INPUT_BYTES as u32;
         return reply.send(Err(RequestError::from(RequestProblem::ProcessInputTooLong { limit })));
     }
-    match sessions.process(&params.session_id.as_str().into(), params.id) {
+    match processes::find(&sessions.services, &params.session_id.as_str().into(), params.id) {
         Err(error) => reply.send(Err(error)),
-        Ok((_, process)) => sessions.services.spawn(async move {
+        Ok(process) => sessions.services.spawn(async move {
             let taken = match process.write(&params.text, false).await {
                 Written::All => InputTaken::All,
                 Written::Part(_) => InputTaken::Part,

@@ -10,7 +10,10 @@ use cairn_protocol::{ProcessOutputParams, ProcessOutputResult};
 
 use crate::{
     event::Responder,
-    session::{Sessions, processes::end},
+    session::{
+        Sessions,
+        processes::{end, find},
+    },
 };
 
 /// Longest wait for output.
@@ -24,9 +27,9 @@ pub(crate) fn process_output(
 ) {
     let session = SessionId::from(params.session_id.as_str());
     let processes = Arc::clone(&sessions.services.processes);
-    match sessions.process(&session, params.id) {
+    match find(&sessions.services, &session, params.id) {
         Err(error) => reply.send(Err(error)),
-        Ok((_, process)) => sessions.services.spawn(async move {
+        Ok(process) => sessions.services.spawn(async move {
             let (progress, is_last) = process.watch_on(params.since, OUTPUT_WAIT).await;
             let entry = processes.get(&session, params.id);
             let exit = match entry.map(|(entry, _)| entry.state) {

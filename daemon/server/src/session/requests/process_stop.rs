@@ -3,14 +3,17 @@
 use cairn_core::{ids::SessionId, process::StoppedBy};
 use cairn_protocol::{Empty, ProcessStopParams};
 
-use crate::{event::RequestError, session::Sessions};
+use crate::{
+    event::RequestError,
+    session::{Sessions, processes::find},
+};
 
 pub(crate) fn process_stop(
     sessions: &Sessions,
     params: &ProcessStopParams,
 ) -> Result<Empty, RequestError> {
     let session = SessionId::from(params.session_id.as_str());
-    sessions.process(&session, params.id)?;
+    find(&sessions.services, &session, params.id)?;
     sessions.services.processes.stop(&session, params.id, StoppedBy::User);
     Ok(Empty {})
 }

@@ -28,10 +28,29 @@ pub(crate) fn queue_add(
     reply: Responder<QueueAddResult>,
     reviews: &mut Reviews,
 ) {
-    sessions.with_attachments(WithAttachments::QueueAdd(params, reply), reviews);
+    let attachments = params.attachments.clone();
+    if attachments.is_empty() {
+        queue_add_with(sessions, params, Ok(Vec::new()), reply, reviews);
+    } else {
+        attachments::read(sessions, attachments, WithAttachments::QueueAdd(params, reply));
+    }
 }
 
-pub(in crate::session) fn queue_add_now(
+/// Handles the request with its attachments.
+pub(in crate::session) fn queue_add_with(
+    sessions: &mut Sessions,
+    params: QueueAddParams,
+    attached: Result<Vec<Attached>, RequestError>,
+    reply: Responder<QueueAddResult>,
+    reviews: &mut Reviews,
+) {
+    let session_id = params.session_id.as_str().into();
+    let answer = attached.and_then(|attached| queue_add_now(sessions, params, attached));
+    sessions.settle(reviews);
+    sessions.reply_when_saved(&session_id, answer, reply);
+}
+
+fn queue_add_now(
     sessions: &mut Sessions,
     QueueAddParams { session_id, text, mode, attachments: _ }: QueueAddParams,
     attached: Vec<Attached>,
@@ -62,6 +81,6 @@ pub(in crate::session) fn queue_add_now(
         return Err(attachments::too_large(name, MOST_BYTES));
     }
     session.queue.add(new_id("q"), text, mode, attached);
-    sessions.on_queue_change(&session_id);
+    session.on_queue_change();
     Ok(QueueAddResult { started: None })
 }

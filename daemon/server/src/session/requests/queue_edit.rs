@@ -1,6 +1,5 @@
 //! Changes the text of a follow-up that waits.
 
-use cairn_core::ids::SessionId;
 use cairn_protocol::{Empty, QueueEditParams};
 
 use crate::{
@@ -13,12 +12,12 @@ pub(crate) fn queue_edit(
     params: QueueEditParams,
 ) -> Result<Empty, RequestError> {
     let QueueEditParams { session_id, id, text } = params;
-    let session_id = SessionId::from(session_id);
     let text = said(text)?;
-    let at = sessions.waiting(&session_id, &id)?;
-    if let Some(item) = sessions.known(&session_id)?.queue.items.get_mut(at) {
+    let session = sessions.known(&session_id.into())?;
+    let at = session.waiting(&id)?;
+    if let Some(item) = session.queue.items.get_mut(at) {
         item.text = text;
     }
-    sessions.on_queue_change(&session_id);
+    session.on_queue_change();
     Ok(Empty {})
 }

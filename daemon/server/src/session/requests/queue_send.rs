@@ -11,14 +11,14 @@ pub(crate) fn queue_send(
 ) -> Result<Empty, RequestError> {
     let QueueSendParams { session_id, id } = params;
     let session_id = SessionId::from(session_id);
-    let at = sessions.waiting(&session_id, &id)?;
     let session = sessions.known(&session_id)?;
+    let at = session.waiting(&id)?;
     let Some(turn_id) = session.turn.as_ref().map(|turn| turn.id.clone()) else {
         return sessions.begin_follow_up(&session_id, at).map(|()| Empty {});
     };
     let (FollowUp { text, .. }, attached) = session.queue.take(at);
-    sessions.user_message(&session_id, &turn_id, text.clone(), &attached);
+    session.user_message(text.clone(), &attached);
+    session.on_queue_change();
     sessions.steps.input(&session_id, &turn_id, Input::Steer { text, attached });
-    sessions.on_queue_change(&session_id);
     Ok(Empty {})
 }

@@ -9,10 +9,7 @@ use crate::{
         Sessions,
         session_list::{unknown, unknown_or},
     },
-    store::{
-        session_list,
-        sessions::{self, Line},
-    },
+    store::{session_list, sessions},
 };
 
 pub(crate) fn rename_session(
@@ -21,7 +18,7 @@ pub(crate) fn rename_session(
     reply: Responder<Empty>,
 ) {
     let id = SessionId::from(params.session_id);
-    let (Ok(_), Some(folder)) = (sessions.journal_of(&id), sessions.state_dir.clone()) else {
+    let Some(folder) = sessions.folder_of(&id) else {
         return reply.send(Err(unknown()));
     };
     let Some(name) = sessions::name(&params.name) else {
@@ -37,8 +34,7 @@ pub(crate) fn rename_session(
             return reply.send(Err(refused));
         }
         session.name = name;
-        let digest = session.digest();
-        sessions.write(&id, &Line::Digest(digest));
+        session.write_digest();
         return sessions.reply_when_saved(&id, Ok(Empty {}), reply);
     }
     sessions.answer_in_background(reply, move || {

@@ -10,8 +10,9 @@ use crate::{
     review::Reviews,
     session::{
         Sessions,
-        entry::{FoundAtStart, TurnStart},
-        event::{InstructionsLoaded, SessionEvent},
+        attachments::AttachmentReader,
+        entry::TurnStart,
+        event::{FoundAtStart, InstructionsLoaded, SessionEvent},
     },
 };
 
@@ -28,7 +29,7 @@ pub(crate) fn run_task(
     else {
         return start_and_reply(sessions, params, TurnStart::default(), reply, reviews);
     };
-    let reader = sessions.attachment_reader();
+    let reader = AttachmentReader::new(&sessions.services, &sessions.config);
     let (docs, mailbox) = (Arc::clone(&sessions.services.docs), sessions.mailbox.clone());
     let sources = Arc::clone(&sessions.services.sources);
     let config = sessions.config.environment.config_dir.clone();
@@ -87,7 +88,7 @@ fn start_and_reply(
     reviews: &mut Reviews,
 ) {
     let began = sessions.run_task(params, opening);
+    let session_id = began.as_ref().map(|began| began.session_id.clone()).unwrap_or_default();
     sessions.settle(reviews);
-    let session = began.as_ref().map(|began| began.session_id.as_str().into()).unwrap_or_default();
-    sessions.reply_when_saved(&session, began, reply);
+    sessions.reply_when_saved(&session_id.into(), began, reply);
 }

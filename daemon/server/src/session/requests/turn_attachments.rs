@@ -7,7 +7,7 @@ use crate::{
     event::Responder,
     session::{
         Sessions,
-        session_list::{blocking, saved, unknown_or},
+        session_list::{blocking, saved, unknown, unknown_or},
     },
     store::sessions,
 };
@@ -19,10 +19,8 @@ pub(crate) fn turn_attachments(
     reply: Responder<TurnAttachmentsResult>,
 ) {
     let id = SessionId::from(params.session_id);
-    let path = match sessions.journal_of(&id) {
-        Ok(path) => path,
-        Err(error) => return reply.send(Err(error)),
-    };
+    let Some(folder) = sessions.folder_of(&id) else { return reply.send(Err(unknown())) };
+    let path = sessions::journal_path(&folder, &id);
     let writer = sessions.entries.get(&id).and_then(|session| session.journal.clone());
     let turn = TurnId::from(params.turn_id);
     sessions.services.spawn(async move {
