@@ -41,6 +41,28 @@ async fn read_until(test: &TestDaemon, session: &str, mut since: u64, end: &str)
 }
 
 #[tokio::test]
+async fn a_process_of_a_subagent_ends_with_it() {
+    let test = TestDaemon::open(Wire::Anthropic, &[]).await;
+    test.editor.will_answer(allow());
+    let marker = marker();
+    let task = json!({ "description": "Serve", "prompt": "Start the server." });
+    test.play([
+        call("t1", "task", task),
+        background("c1", &format!("exec sleep {marker}")),
+        say("It runs."),
+        say("Done."),
+    ])
+    .await;
+    let ended = process(&test, "the end of the process", |it| {
+        matches!(it.phase, ProcessPhase::Ended { .. })
+    })
+    .await;
+    let ProcessPhase::Ended { end, .. } = ended.phase else { unreachable!() };
+    assert_eq!(end, ProcessEnd::Stopped { by: ProcessStopper::Turn });
+    until_gone(&marker).await;
+}
+
+#[tokio::test]
 async fn the_user_watches_types_into_and_stops_a_process_and_the_agent_is_told() {
     let test = TestDaemon::open(Wire::Anthropic, &[]).await;
     test.editor.will_answer(allow());

@@ -194,11 +194,8 @@ impl Sessions {
         let Some(session) = self.entries.get_mut(session_id) else { return };
         let Some(RunningTurn { id: turn, cancel, .. }) = session.turn.take() else { return };
         cancel.cancel();
-        let processes = &self.services.processes;
-        if session.subagent.is_some() {
-            processes.subagent_ended(session.root(), session_id);
-        } else if end.reason == turn::EndReason::Cancelled {
-            processes.turn_cancelled(session_id);
+        if end.reason == turn::EndReason::Cancelled {
+            self.services.processes.turn_cancelled(session_id);
         }
         let mut first = self.end_subagents(session_id);
         first.push_back(SessionStep::TurnEnded { session: session_id.clone(), turn, end });

@@ -310,6 +310,7 @@ impl Sessions {
             open: open.map(|item| item.content).collect(),
             unchecked_edits: end.unchecked_edits,
         };
+        self.services.processes.subagent_ended(&subagent.parent.session, session_id);
         self.subagents.keep_calls(&subagent, session.tools);
         // After the end of the parent's turn nobody waits for the report.
         drop(subagent.reply.send(ended.report()));
