@@ -86,15 +86,14 @@ impl File {
         if self.is_rust() {
             return shipped(&self.text);
         }
-        let mut code = String::new();
-        let mut rest = self.text.as_str();
-        while let Some((before, comment)) = rest.split_once("/*") {
-            code += before;
-            rest = comment.split_once("*/").map_or("", |(_, after)| after);
-        }
-        code += rest;
-        let is_code = |line: &&str| !line.trim_start().starts_with("//");
-        code.lines().filter(is_code).collect::<Vec<_>>().join("\n")
+        let mut in_comment = false;
+        let is_code = |line: &&str| {
+            let text = line.trim_start();
+            let is_comment = in_comment || text.starts_with("/*") || text.starts_with("//");
+            in_comment = (in_comment || text.starts_with("/*")) && !text.contains("*/");
+            !is_comment
+        };
+        self.text.lines().filter(is_code).collect::<Vec<_>>().join("\n")
     }
 
     /// Lines of each function: to the next line that closes at the indentation of its first one.
@@ -139,7 +138,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) {
     entries.sort();
     for path in entries {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && name != "tests" {
+        if path.is_dir() && name != "tests" && name != "test" {
             collect(root, &path, files);
         } else if (name.ends_with(".rs") || name.ends_with(".ts") || name.ends_with(".tsx"))
             && !name.ends_with("tests.rs")
