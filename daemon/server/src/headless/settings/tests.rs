@@ -33,7 +33,9 @@ fn the_file_has_the_keys_of_the_editor() {
             [[hooks.turnEnd]]
             command = "notify"
         "#,
-        expect![[r#"{"limits.rounds":7,"plan.verification":false,"model.name":"qwen3-coder","model.price.input":1,"model.price.output":2.5,"shell.allow":["npm test","cargo test *"],"hooks.turnEnd":[{"command":"notify"}]}"#]],
+        expect![[
+            r#"{"limits.rounds":7,"plan.verification":false,"model.name":"qwen3-coder","model.price.input":1,"model.price.output":2.5,"shell.allow":["npm test","cargo test *"],"hooks.turnEnd":[{"command":"notify"}]}"#
+        ]],
     );
 }
 
