@@ -15,7 +15,7 @@ import { struckWords } from "../src/review/removedText";
 import { RemovedZones } from "../src/review/zones";
 import { type PlacedHunk, lineCounts } from "../src/stores/review";
 import { said } from "./entries";
-import { FakeEditor, Uri as FakeUri, desk, dialog, documentChanges, registered, settings, window, zones } from "./vscode";
+import { FakeEditor, Uri as FakeUri, desk, dialog, documentChanges, registered, settings, statusMessages, window, zones } from "./vscode";
 import { type Memory, Modes, keepModes, readModes } from "../src/stores/mode";
 import { Plans } from "../src/stores/plan";
 import { TestStore } from "./testStore";
@@ -330,6 +330,20 @@ describe("a decision while the user types", () => {
       ["file", 7],
       ["all", undefined],
     ]);
+  });
+
+  it("of several edits is not reported as stale for those that an earlier request decided", async () => {
+    const answers = [
+      { applied: 1, stale: 1, failed: [] },
+      { applied: 1, stale: 1, failed: [] },
+    ];
+    const request = vi.fn(() => Promise.resolve(answers.shift()));
+    const store = new TestStore();
+    store.review(review("a", 7, [hunk("1", 3), hunk("2", 9)]));
+    new ReviewCommands({ request } as never, store, {} as never, { get: () => undefined } as never);
+    statusMessages.length = 0;
+    expect(await registered.get("cairn.rejectPlanItem")?.({ placed: store.reviews.placed("file:///w/a") })).toBe(true);
+    expect([request.mock.calls.length, statusMessages]).toEqual([2, []]);
   });
 
   it("has no effect where VS Code has lost the clicked row, whatever is at the cursor", async () => {

@@ -256,9 +256,11 @@ export class ReviewCommands implements vscode.Disposable {
     const most = params.rev === undefined && params.scope.kind !== "hunks" ? 1 : MOST_TRIES;
     for (let tries = 1; ; tries++) {
       const result = await this.agent.request(requests.decide, params);
+      // Edits that are named one by one are stale once an earlier request has decided them.
+      const stale = params.scope.kind === "hunks" ? Math.max(0, result.stale - applied) : result.stale;
       applied += result.applied;
-      if (result.stale === 0 || result.failed.length > 0 || tries === most) {
-        return { ...result, applied };
+      if (stale === 0 || result.failed.length > 0 || tries === most) {
+        return { ...result, applied, stale };
       }
     }
   }
