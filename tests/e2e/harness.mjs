@@ -172,6 +172,8 @@ export async function inConversation(body) {
 async function fold() {
   if (isFolded) {
     await window.unfold("Conversation", false);
+    // What needs the user is a message only while the conversation is out of sight.
+    await state(({ conversation }) => !conversation, "a conversation out of sight");
     if (now().editor) {
       await window.focusEditor();
     }

@@ -89,7 +89,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ...reviews,
     ...parts,
     keepModes(store, context.workspaceState),
-    ...(port === undefined ? [] : [reportState(port, { ...stateOf(store), ...surface })]),
+    ...(port === undefined ? [] : [reportState(port, { ...stateOf(store, conversation), ...surface })]),
     followModeSetting(store),
     ...simpleCommands(daemon, store, models, log),
   );

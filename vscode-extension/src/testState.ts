@@ -13,7 +13,7 @@ export interface StatePart {
 }
 
 /** The parts of the extension's state that tests wait for. */
-export function stateOf(store: Store): Record<string, StatePart> {
+export function stateOf(store: Store, view: { readonly visible: boolean; readonly onDidHide: Event }): Record<string, StatePart> {
   const part = (parts: Parameters<Store["on"]>[0], read: (state: State) => unknown): StatePart => ({
     changes: [(listener) => store.on(parts, listener)],
     read: () => read(store.state),
@@ -26,6 +26,7 @@ export function stateOf(store: Store): Record<string, StatePart> {
     edits: part(["reviews"], ({ reviews }) => reviews.files),
     approvals: part(["approvals"], ({ approvals }) => approvals.waiting),
     questions: part(["questions"], ({ questions }) => questions.waiting),
+    conversation: { changes: [view.onDidHide], read: () => view.visible },
     queue: part(["sessions"], ({ sessions }) => sessions.queueOf(sessions.current)),
   };
 }
