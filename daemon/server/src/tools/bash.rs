@@ -44,8 +44,8 @@ const NAME: &str = "bash";
 const DESCRIPTION: &str = "Runs a command with bash in the workspace folder, after the user allowed it, and \
     answers with its output (both streams; of long output the first {head} and last {tail} KiB) and \
     exit code. Each call is a new shell: `cd` and variables do not last, and what it leaves \
-    behind with `&` is ended with it. A command that outlives timeout_ms goes on as a process, \
-    as one started with `background` does at once. It runs in a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
+    behind with `&` is ended with it. A command that outlives timeout_ms becomes a process, \
+    as one started with `background` is at once. It runs in a sandbox: it can write in the workspace and in /tmp only, not in .git and the settings of \
     editors and agents (a new repository or file of this kind is moved away and the user is \
     asked about it: make repositories for tests in /tmp), and has no network but a \
     loopback, which the commands of a session share. The home folder in it is a private one with the user's toolchains and nothing \
