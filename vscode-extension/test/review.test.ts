@@ -300,8 +300,8 @@ describe("a decision while the user types", () => {
     const answers: { applied: number; stale: number; failed: UiMessage[] }[] = [];
     const requested: unknown[] = [];
     const agent = {
-      request: (_: unknown, { scope, rev }: { scope: { kind: string }; rev?: number }) => {
-        requested.push([scope.kind, rev]);
+      request: (_: unknown, { scope }: { scope: { hunks: { hunkId: string; rev?: number }[] } }) => {
+        requested.push(scope.hunks.map(({ hunkId, rev }) => [hunkId, rev]));
         return Promise.resolve(answers.shift() ?? { applied: 0, stale: 1, failed: [] });
       },
     };
@@ -316,20 +316,14 @@ describe("a decision while the user types", () => {
 
     answers.push({ applied: 0, stale: 1, failed: [] }, { applied: 1, stale: 0, failed: [] });
     expect(await reject("rejectHunk", { uri: "file:///w/a", hunkId: "1", rev: 7 })).toBe(true);
-    expect(requested.splice(0)).toEqual([
-      ["hunk", 7],
-      ["hunk", 7],
-    ]);
+    expect(requested.splice(0)).toEqual([[["1", 7]], [["1", 7]]]);
 
     expect(await reject("rejectFile", { uri: "file:///w/a", rev: 7 })).toBe(false);
     expect(requested.splice(0)).toHaveLength(5);
     answers.push({ applied: 0, stale: 1, failed: [said("a: read-only")] });
     await reject("rejectFile", { uri: "file:///w/a", rev: 7 });
     await reject("rejectAll");
-    expect(requested.splice(0)).toEqual([
-      ["file", 7],
-      ["all", undefined],
-    ]);
+    expect(requested.splice(0, 2)).toEqual([[["1", 7]], [["1", undefined]]]);
   });
 
   it("of several edits is not reported as stale for those that an earlier request decided", async () => {
@@ -383,8 +377,8 @@ describe("a double-click on a decision", () => {
     const now = vi.spyOn(Date, "now");
     const decided: string[] = [];
     const agent = {
-      request: (_: unknown, { decision, scope }: { decision: string; scope: { kind: string; hunkId?: string } }) => {
-        decided.push(`${decision} ${scope.hunkId ?? scope.kind}`);
+      request: (_: unknown, { decision, scope }: { decision: string; scope: { hunks: { hunkId: string }[] } }) => {
+        decided.push(`${decision} ${scope.hunks.map(({ hunkId }) => hunkId).join(" ")}`);
         return Promise.resolve({ applied: 1, stale: 0, failed: [] });
       },
     };
@@ -398,7 +392,7 @@ describe("a double-click on a decision", () => {
     };
     const row = (id: string): object => ({ kind: "hunk", uri: "file:///w/a", hunkId: id, rev: 1 });
     const lens = (id: string): object => ({ uri: "file:///w/a", hunkId: id, rev: 1 });
-    const step = { kind: "step", item: { id: "s1" }, sessionId: "s", placed: [] };
+    const step = { kind: "step", item: { id: "s1" }, sessionId: "s", placed: store.reviews.placed("file:///w/a").slice(2) };
 
     await run(0, "rejectHunk", row("1"), undefined);
     await run(100, "rejectHunk", row("2"), undefined);
@@ -411,7 +405,7 @@ describe("a double-click on a decision", () => {
     await run(2_100, "acceptPlanItem", step, undefined);
     await run(2_100, "acceptHunk", lens("1"));
     await run(2_200, "acceptHunk", lens("2"));
-    expect(decided.splice(0)).toEqual(["accept planItem", "accept 1"]);
+    expect(decided.splice(0)).toEqual(["accept 3", "accept 1"]);
 
     for (const at of [3_000, 3_010, 3_020]) {
       await run(at, "rejectHunk", { ...row("3"), keyed: true });

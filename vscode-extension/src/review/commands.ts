@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import { registerRowCommand } from "../commands/rowCommand";
 import type { Agent } from "../daemon/agent";
-import { type DecideParams, type DecideResult, type Decision, type Hunk, type Scope, type ShownHunk, requests } from "../protocol";
+import { type DecideParams, type DecideResult, type Decision, type Hunk, requests } from "../protocol";
 import { type PlacedHunk, canAccept } from "../stores/review";
 import type { Store } from "../stores/store";
 import { plainText, oneLine } from "../text/display";
@@ -31,11 +31,8 @@ interface Target {
   readonly keyed?: boolean;
 }
 
-/** Scope of a decision, and the revision that the user looked at. */
-interface Choice {
-  readonly scope: Scope;
-  readonly rev?: number;
-}
+/** Edits to decide, each with the revision that the user looked at. Without one it is decided as it is. */
+type Seen = readonly (Pick<PlacedHunk, "hunk"> & { readonly file: Pick<PlacedHunk["file"], "uri"> & { readonly rev?: number } })[];
 
 const NO_HUNK = vscode.l10n.t("There is no proposed edit at the cursor. “Cairn: Next Edit” goes to one.");
 const CANNOT_APPLY = vscode.l10n.t("The lines that this edit replaces are no longer in the text, so it cannot be made again.");
@@ -70,7 +67,7 @@ export class ReviewCommands implements vscode.Disposable {
       onRow("cairn.rejectHunkWithReason", (arg) => this.#decideHunk("reject", arg, { asks: true })),
       onRow("cairn.acceptFile", (arg) => this.#decideFile("accept", arg)),
       onRow("cairn.rejectFile", (arg) => this.#decideFile("reject", arg)),
-      onRow("cairn.rejectFileWithReason", (arg) => this.#rejectWithReason(arg)),
+      onRow("cairn.rejectFileWithReason", (arg) => this.#decideFile("reject", arg, true)),
       on("cairn.acceptAll", () => this.#decideAll("accept")),
       on("cairn.rejectAll", () => this.#decideAll("reject")),
       onRow("cairn.acceptPlanItem", (arg) => this.#decidePlanItem("accept", arg)),
@@ -104,30 +101,26 @@ export class ReviewCommands implements vscode.Disposable {
     if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
       return false;
     }
-    const choice = this.#hunkOf(arg);
-    if (choice === undefined) {
+    const placed = this.#hunkOf(arg);
+    if (placed === undefined) {
       say(NO_HUNK);
       return false;
     }
-    if (decision === "accept" && !this.#canAccept(choice)) {
+    if (decision === "accept" && !canAccept(placed.hunk)) {
       say(CANNOT_APPLY);
       return false;
     }
-    // A key moves on to the next edit; a click leaves the text in place under the pointer.
-    const placed = targetOf(arg)?.hunkId === undefined && threadOf(arg) === undefined ? this.current.get() : undefined;
     const feedback = asks ? await askReason() : "";
-    if (feedback === undefined) {
-      return false;
-    }
-    const isRow = pointerPlace(decision, arg) === `${decision} row`;
+    const isRow = feedback !== undefined && pointerPlace(decision, arg) === `${decision} row`;
     if (isRow && (await vscode.commands.executeCommand<boolean | undefined>("cairn.edits.click", decision, arg)) === false) {
       return false;
     }
-    const decided = await this.#decide(decision, choice, feedback);
+    const decided = await this.#decide(decision, [placed], feedback);
     if (decided && pointerPlace(decision, arg) === undefined) {
       void vscode.commands.executeCommand("setContext", "cairn.hasUsedKeys", true);
     }
-    if (decided && placed !== undefined && advances(arg)) {
+    // A key moves on to the next edit; a click leaves the text in place under the pointer.
+    if (decided && targetOf(arg)?.hunkId === undefined && threadOf(arg) === undefined && advances(arg)) {
       await reportWithout(this.store, placed);
       await this.#advance(placed);
     }
@@ -148,58 +141,40 @@ export class ReviewCommands implements vscode.Disposable {
     await this.#goTo(next);
   }
 
-  /** False only where the daemon said that the edit cannot be made again. */
-  #canAccept({ scope }: Choice): boolean {
-    const placed = scope.kind === "hunk" ? this.#byId(vscode.Uri.parse(scope.uri), scope.hunkId) : undefined;
-    return placed === undefined || canAccept(placed.hunk);
-  }
-
-  /** True if edits were decided. */
-  async #decideFile(decision: Decision, arg: unknown): Promise<boolean> {
-    if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
+  /** True if edits were decided. A reason is for the edits that were shown when its box opened. */
+  async #decideFile(decision: Decision, arg: unknown, asks = false): Promise<boolean> {
+    if (!asks && this.#clicks.isRepeat(pointerPlace(decision, arg))) {
       return false;
     }
-    const choice = this.#fileOf(arg);
-    if (choice === undefined) {
+    const placed = this.store.state.reviews.placed(uriOf(arg) ?? "");
+    if (placed.length === 0) {
       say(NO_FILE);
       return false;
     }
-    return this.#decide(decision, choice, targetOf(arg)?.feedback);
+    return this.#decide(decision, placed, asks ? await askReason() : "");
   }
 
-  /** Asks for a reason, then rejects the revision that was shown when the input box opened. */
-  async #rejectWithReason(arg: unknown): Promise<boolean> {
-    const choice = this.#fileOf(arg);
-    if (choice === undefined) {
-      say(NO_FILE);
-      return false;
-    }
-    const feedback = await askReason();
-    return feedback !== undefined && this.#decide("reject", choice, feedback);
-  }
-
-  #hunkOf(arg: unknown): Choice | undefined {
-    const target = targetOf(arg);
-    if (target?.hunkId !== undefined) {
-      return choiceOf({ kind: "hunk", uri: target.uri, hunkId: target.hunkId }, target.rev);
-    }
+  #hunkOf(arg: unknown): PlacedHunk | undefined {
+    const { uri, hunkId, rev } = targetOf(arg) ?? {};
     const thread = threadOf(arg);
-    const placed = thread === undefined ? this.current.get() : this.#byId(thread.uri, thread.contextValue);
-    return placed && choiceOfHunk(placed);
-  }
-
-  #fileOf(arg: unknown): Choice | undefined {
-    const uri = targetOf(arg)?.uri ?? (arg instanceof vscode.Uri ? arg.toString() : activeUri());
-    const file = uri === undefined ? undefined : this.store.state.reviews.get(uri);
-    return file && choiceOf({ kind: "file", uri: file.uri }, file.rev);
+    if (uri !== undefined && hunkId !== undefined) {
+      const placed = this.#byId(vscode.Uri.parse(uri), hunkId);
+      return placed && { ...placed, file: { ...placed.file, rev: rev ?? placed.file.rev } };
+    }
+    return thread === undefined ? this.current.get() : this.#byId(thread.uri, thread.contextValue);
   }
 
   async #decideAll(decision: Decision): Promise<void> {
-    if (this.store.state.reviews.pending === 0) {
+    const { files } = this.store.state.reviews;
+    if (files.length === 0) {
       say(NO_EDITS);
       return;
     }
-    await this.#decide(decision, choiceOf({ kind: "all" }));
+    await this.#decide(
+      decision,
+      files.flatMap(({ uri, hunks }) => hunks.map((hunk) => ({ hunk, file: { uri } }))),
+      "",
+    );
   }
 
   /** A step of the plan, or a group of edits that belong to none. */
@@ -207,25 +182,20 @@ export class ReviewCommands implements vscode.Disposable {
     if (this.#clicks.isRepeat(pointerPlace(decision, arg))) {
       return false;
     }
-    const { item, sessionId, placed, feedback } = (arg ?? {}) as Partial<Group & Pick<Target, "feedback">>;
-    if (item !== undefined && sessionId !== undefined) {
-      return this.#decide(decision, choiceOf({ kind: "planItem", sessionId, planItem: item.id }));
-    }
-    const hunks = (placed ?? []).map(({ file, hunk }) => ({ uri: file.uri, hunkId: hunk.id, rev: file.rev }));
-    return this.#decide(decision, choiceOf({ kind: "hunks", hunks }), feedback);
+    const { item, sessionId = "", placed, feedback = "" } = (arg ?? {}) as Partial<Group & Pick<Target, "feedback">>;
+    return this.#decide(decision, placed ?? this.store.state.reviews.ofItem(sessionId, item?.id ?? ""), feedback);
   }
 
   /** True if edits were decided. */
-  async #decide(wanted: Decision, { scope, rev }: Choice, feedback = ""): Promise<boolean> {
-    const placed = this.#placedOf(scope);
-    const files = new Set(placed.map(({ file }) => file.uri)).size;
+  async #decide(wanted: Decision, placed: Seen, feedback: string | undefined): Promise<boolean> {
     const decision = wanted === "accept" ? wanted : await rejectionOf(placed.map(({ hunk }) => hunk));
-    if (decision === undefined) {
+    if (decision === undefined || feedback === undefined || placed.length === 0) {
       return false;
     }
+    const hunks = placed.map(({ file: { uri, rev }, hunk }) => ({ uri, hunkId: hunk.id, ...(rev !== undefined && { rev }) }));
     let result: DecideResult;
     try {
-      result = await this.#request({ decision, scope, ...(rev === undefined ? {} : { rev }), ...(feedback === "" ? {} : { feedback }) });
+      result = await this.#request({ decision, scope: { kind: "hunks", hunks }, ...(feedback !== "" && { feedback }) });
     } catch (error) {
       void showFailure(error);
       return false;
@@ -243,7 +213,7 @@ export class ReviewCommands implements vscode.Disposable {
     if (result.applied > 0) {
       void vscode.commands.executeCommand("setContext", "cairn.hasDecided", true);
     }
-    this.#offerUndo(decision, result.applied, files);
+    this.#offerUndo(decision, result.applied, new Set(hunks.map(({ uri }) => uri)).size);
     return result.applied > 0;
   }
 
@@ -253,13 +223,12 @@ export class ReviewCommands implements vscode.Disposable {
    */
   async #request(params: DecideParams): Promise<DecideResult> {
     let applied = 0;
-    const most = params.rev === undefined && params.scope.kind !== "hunks" ? 1 : MOST_TRIES;
     for (let tries = 1; ; tries++) {
       const result = await this.agent.request(requests.decide, params);
-      // Edits that are named one by one are stale once an earlier request has decided them.
-      const stale = params.scope.kind === "hunks" ? Math.max(0, result.stale - applied) : result.stale;
+      // An edit that an earlier request decided is stale for this one.
+      const stale = Math.max(0, result.stale - applied);
       applied += result.applied;
-      if (stale === 0 || result.failed.length > 0 || tries === most) {
+      if (stale === 0 || result.failed.length > 0 || tries === MOST_TRIES) {
         return { ...result, applied, stale };
       }
     }
@@ -279,24 +248,6 @@ export class ReviewCommands implements vscode.Disposable {
         : vscode.l10n.t("{0} edits rejected.", applied);
     // Nothing waits for the answer.
     void vscode.window.showInformationMessage(message, undo).then((answer) => (answer === undo ? this.#undo(false) : undefined));
-  }
-
-  /** The edits that a decision is about. */
-  #placedOf(scope: Scope): PlacedHunk[] {
-    const { reviews } = this.store.state;
-    const byId = ({ uri, hunkId }: ShownHunk): PlacedHunk[] => reviews.placed(uri).filter(({ hunk }) => hunk.id === hunkId);
-    switch (scope.kind) {
-      case "hunk":
-        return byId(scope);
-      case "hunks":
-        return scope.hunks.flatMap(byId);
-      case "file":
-        return reviews.placed(scope.uri);
-      case "planItem":
-        return reviews.ofItem(scope.sessionId, scope.planItem);
-      case "all":
-        return reviews.files.flatMap(({ uri }) => reviews.placed(uri));
-    }
   }
 
   /** Takes the last decision back. `goes`: to the edit that is pending again. */
@@ -369,9 +320,7 @@ export class ReviewCommands implements vscode.Disposable {
   }
 
   async #openDiff(arg: unknown): Promise<void> {
-    const target = targetOf(arg);
-    const uri = target?.uri ?? (arg instanceof vscode.Uri ? arg.toString() : activeUri());
-    const file = uri === undefined ? undefined : this.store.state.reviews.get(uri);
+    const file = this.store.state.reviews.get(uriOf(arg) ?? "");
     if (file === undefined) {
       say(NO_FILE);
       return;
@@ -380,7 +329,7 @@ export class ReviewCommands implements vscode.Disposable {
       await this.baselines.openDeleted(file.uri);
       return;
     }
-    const hunk = file.hunks.find(({ id }) => id === target?.hunkId);
+    const hunk = file.hunks.find(({ id }) => id === targetOf(arg)?.hunkId);
     await this.baselines.openFile(file.uri, hunk && placeOf(hunk));
   }
 
@@ -403,14 +352,6 @@ async function askReason(): Promise<string | undefined> {
     ignoreFocusOut: true,
   });
   return reason?.trim();
-}
-
-function choiceOf(scope: Scope, rev?: number): Choice {
-  return rev === undefined ? { scope } : { scope, rev };
-}
-
-function choiceOfHunk({ file, hunk }: PlacedHunk): Choice {
-  return choiceOf({ kind: "hunk", uri: file.uri, hunkId: hunk.id }, file.rev);
 }
 
 /** A comment zone hands over its thread, which knows its hunk. */
@@ -448,8 +389,9 @@ function targetOf(arg: unknown): Target | undefined {
   return typeof target?.uri === "string" ? (target as Target) : undefined;
 }
 
-function activeUri(): string | undefined {
-  return vscode.window.activeTextEditor?.document.uri.toString();
+/** The file of a row, of the Explorer, or in the active editor. */
+function uriOf(arg: unknown): string | undefined {
+  return targetOf(arg)?.uri ?? (arg instanceof vscode.Uri ? arg : vscode.window.activeTextEditor?.document.uri)?.toString();
 }
 
 function say(text: string): void {
