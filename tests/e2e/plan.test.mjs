@@ -58,7 +58,6 @@ scene("the plan of a task", { script: "plan", conversation: "folded" }, () => {
     await closed(root("1 of 3 done, waits for your reply, 2 open")).waitFor();
     await atRest();
     await status("Cairn: reply");
-    await plan("round it to the cent?").waitFor();
     await window.screenshot("plan-03 question");
     await window.unfold("Proposed Edits", false);
     await window.twist(root("1 of 3 done"));

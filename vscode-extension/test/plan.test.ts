@@ -187,16 +187,6 @@ describe("the rows under a plan item", () => {
     expect(text(0)).toEqual(["a.ts", "src", "File src/a.ts, nothing to review"]);
   });
 
-  it("shows when a follow-up starts", () => {
-    const queued = { kind: "queued", sessionId: "s", item: { id: "q", text: "Write $(flame)\nthe changelog" }, place: 1, held: false } as const;
-    const spoken = (over: object) => rowText({ ...queued, ...over }).spoken;
-    expect(spoken({})).toMatch(/^To be done next: Write .*the changelog, next$/);
-    expect(spoken({ place: 2 })).toMatch(/, queued$/);
-    expect(spoken({ place: 2, held: true })).toMatch(/, paused$/);
-    expect(contextOf(queued)).toBe("queued");
-    expect(idOf(queued)).toBe("queued:q");
-  });
-
   it("names dropped items", () => {
     const row = { kind: "dropped", parent: root(), texts: ["Old step", "Older step"] } as const;
     expect(rowText(row)).toMatchObject({

@@ -97,15 +97,12 @@ function copiedText(row: Row | undefined): string | undefined {
       return row.texts.map((text) => `${plain(text)}\n`).join("");
     case "turn":
       return plain(row.turn.text);
-    case "answer":
-      return row.summary;
     case "queued":
       return plain(row.item.text);
     case "subagent":
       return plain(row.subagent.title);
     case "process":
       return row.process.command;
-    case "ready":
     case "history":
     case undefined:
       return undefined;

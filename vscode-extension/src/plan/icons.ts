@@ -9,8 +9,6 @@ import { isDeclaredOnly } from "./rows";
 /** The icon of a row. Nothing spins unless something runs. */
 export function iconOf(row: Row): vscode.ThemeIcon {
   switch (row.kind) {
-    case "ready":
-      return themed("play", "cairn.activeForeground");
     case "turn":
       if (row.waits) {
         return themed("warning", "list.warningForeground");
@@ -18,8 +16,6 @@ export function iconOf(row: Row): vscode.ThemeIcon {
       return row.turn.phase.kind === "ended"
         ? endIcon(row.turn.phase.reason)
         : new vscode.ThemeIcon(row.turn.phase.kind === "started" ? "loading~spin" : "debug-disconnect");
-    case "answer":
-      return row.asks ? themed("question", "list.warningForeground") : new vscode.ThemeIcon("comment");
     case "root":
       return new vscode.ThemeIcon("checklist");
     case "item":

@@ -6,10 +6,7 @@ import type { Row } from "./rows";
 /** Command of a click or Enter. Rows with children open and close instead. */
 export function commandOf(row: Row): vscode.Command | undefined {
   switch (row.kind) {
-    case "ready":
-      return { command: "cairn.runPlan", title: l10n.t("Run Plan") };
     case "turn":
-    case "answer":
       return { command: "cairn.showConversation", title: l10n.t("Show Conversation") };
     case "command": {
       const call = { sessionId: row.parent.sessionId, callId: row.command.callId };

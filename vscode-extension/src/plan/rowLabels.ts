@@ -11,7 +11,6 @@ import { duration, spokenDuration } from "../text/duration";
 import { lastLine, processState } from "../text/processes";
 import {
   type SubagentRow,
-  type AnswerRow,
   type CommandRow,
   type DroppedRow,
   type EarlierRow,
@@ -20,7 +19,6 @@ import {
   type ItemRow,
   type ProcessRow,
   type QueuedRow,
-  type ReadyRow,
   type RootRow,
   type Row,
   type TurnRow,
@@ -41,12 +39,8 @@ const UNCHECKED = l10n.t("no successful check since the last edit");
 
 export function rowText(row: Row): RowText {
   switch (row.kind) {
-    case "ready":
-      return readyText(row);
     case "turn":
       return turnText(row);
-    case "answer":
-      return answerText(row);
     case "root":
       return rootText(row);
     case "item":
@@ -113,16 +107,6 @@ export function stateText(state: ToolState, running: boolean): string {
   }
 }
 
-function readyText({ open }: ReadyRow): RowText {
-  const steps = open === 0 ? "" : counted.steps(open);
-  return {
-    label: l10n.t("Run Plan"),
-    description: steps,
-    tooltip: lines(l10n.t("The plan waits for your approval: nothing has been changed yet."), l10n.t("Reply to have it changed.")),
-    spoken: list(l10n.t("The plan waits for your approval. Run Plan"), steps),
-  };
-}
-
 function queuedText({ item, place, held }: QueuedRow): RowText {
   const task = oneLine(item.text, 120);
   const when = held ? l10n.t("paused") : place === 1 ? l10n.t("next") : l10n.t("queued");
@@ -147,17 +131,6 @@ function turnText({ turn, waits }: TurnRow): RowText {
       return { label: task, description: outcome, tooltip: lines(task, summary), spoken: stateOf(task, outcome) };
     }
   }
-}
-
-function answerText({ summary, asks }: AnswerRow): RowText {
-  const said = asks ? lastQuestion(summary) : firstParagraph(summary);
-  const spoken = oneLine(said, 400);
-  return {
-    label: oneLine(said, 160),
-    description: "",
-    tooltip: visible(said.slice(0, 1_500)),
-    spoken: asks ? l10n.t("Question: {0}", spoken) : l10n.t("Answer: {0}", spoken),
-  };
 }
 
 function rootText({ plan, running, waits, turn, task, ready }: RootRow): RowText {

@@ -2,42 +2,13 @@ import type { SubagentNotification, EarlierPlan, FollowUp, LinkedCommand, Linked
 import type { Turn } from "../stores/session";
 
 /** Row of the plan view, before it becomes a tree item. */
-export type Row =
-  | ReadyRow
-  | TurnRow
-  | AnswerRow
-  | RootRow
-  | ItemRow
-  | FileRow
-  | CommandRow
-  | DroppedRow
-  | QueuedRow
-  | HistoryRow
-  | EarlierRow
-  | SubagentRow
-  | ProcessRow;
-
-/** A plan that was made to be approved. */
-export interface ReadyRow {
-  readonly kind: "ready";
-  readonly turn: Turn;
-  readonly open: number;
-}
+export type Row = TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | SubagentRow | ProcessRow;
 
 export interface TurnRow {
   readonly kind: "turn";
   readonly turn: Turn;
   /** True while it waits for an answer or a decision of the user. */
   readonly waits: boolean;
-}
-
-/** The answer with which a turn ended, in short. */
-export interface AnswerRow {
-  readonly kind: "answer";
-  readonly turn: Turn;
-  readonly summary: string;
-  /** True if it ended with a question. */
-  readonly asks: boolean;
 }
 
 export interface RootRow {
@@ -203,12 +174,8 @@ export const isLive = (row: Row): boolean => (row.kind === "item" || row.kind ==
 /** One name per row, kept for as long as it is the same thing: VS Code hangs the expansion on it. */
 export function idOf(row: Row): string {
   switch (row.kind) {
-    case "ready":
-      return `ready:${row.turn.turnId}`;
     case "turn":
       return `turn:${row.turn.turnId}`;
-    case "answer":
-      return `answer:${row.turn.turnId}`;
     case "root":
       // A new generation makes the tree apply the requested expansion.
       return `plan:${row.plan.sessionId}#${row.generation}${row.ready ? " ready" : ""}`;
@@ -239,8 +206,6 @@ export function idOf(row: Row): string {
 /** Words that the menus of `package.json` look for. */
 export function contextOf(row: Row): string {
   switch (row.kind) {
-    case "answer":
-    case "ready":
     case "file":
     case "command":
     case "dropped":

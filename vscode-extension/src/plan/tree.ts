@@ -3,7 +3,6 @@ import { l10n } from "vscode";
 
 import type { ProcessInfo, SubagentNotification } from "../protocol";
 import { isRunning } from "../stores/session";
-import type { Turn } from "../stores/session";
 import type { Plans } from "../stores/plan";
 import type { Store } from "../stores/store";
 import { answersNeeded } from "../text/counts";
@@ -13,7 +12,6 @@ import { hasFailed } from "../text/processes";
 import { iconOf } from "./icons";
 import { readyPlan } from "./planReady";
 import {
-  type AnswerRow,
   type SubagentRow,
   type EarlierRow,
   type HistoryRow,
@@ -25,7 +23,6 @@ import {
   idOf,
   isLive,
   itemRows,
-  openItems,
 } from "./rows";
 import { commandOf } from "./rowCommands";
 import { rowText } from "./rowLabels";
@@ -127,8 +124,6 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
         return this.#past(row);
       case "subagent":
         return this.#ofSubagent(row);
-      case "answer":
-      case "ready":
       case "turn":
       case "file":
       case "command":
@@ -174,9 +169,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const turn = sessions.turn;
     const ready = readyPlan(this.store.state);
     const waits = turn?.phase.kind === "started" && this.#waiting() > 0;
-    const top: Row[] = ready === undefined ? [] : [{ kind: "ready", turn: ready, open: plan?.turnId === ready.turnId ? openItems(plan) : 0 }];
     if (plan === undefined) {
-      return turn === undefined ? top : [...top, ...this.#turn({ kind: "turn", turn, waits }), ...this.#processes(undefined), ...this.#queued()];
+      return turn === undefined ? [] : [...this.#turn({ kind: "turn", turn, waits }), ...this.#processes(undefined), ...this.#queued()];
     }
     const own = turn?.turnId === plan.turnId;
     const root: RootRow = {
@@ -196,10 +190,8 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const history: HistoryRow[] = earlier.length === 0 ? [] : [{ kind: "history", sessionId: plan.sessionId, turns: earlier }];
     // A turn without a plan (so far) leaves the older one collapsed, and shows its current action.
     return [
-      ...top,
       ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn, waits })),
       root,
-      ...(own ? this.#answer(turn) : []),
       ...this.#processes(root),
       ...this.#queued(),
       ...history,
@@ -264,14 +256,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
   #turn(row: TurnRow): Row[] {
     const { sessionId, turnId, phase } = row.turn;
     const subagents = this.store.state.sessions.subagentsOf(sessionId, turnId);
-    return [row, ...this.#answer(row.turn), ...subagents.map((subagent) => this.#subagent(row, subagent, phase.kind === "started"))];
-  }
-
-  /** Short end of the turn. Next to its row, because a plan collapses at the end. */
-  #answer(turn: Turn): AnswerRow[] {
-    const { phase } = turn;
-    const answers = phase.kind === "ended" && (phase.reason === "completed" || phase.reason === "needsInput");
-    return answers && phase.summary.trim() !== "" ? [{ kind: "answer", turn, summary: phase.summary, asks: phase.reason === "needsInput" }] : [];
+    return [row, ...subagents.map((subagent) => this.#subagent(row, subagent, phase.kind === "started"))];
   }
 
   #subagent(parent: SubagentRow["parent"], subagent: SubagentNotification, running: boolean): SubagentRow {
@@ -435,8 +420,6 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
     case "history":
     case "earlier":
       return own;
-    case "answer":
-    case "ready":
     case "turn":
     case "file":
     case "command":
