@@ -2,50 +2,48 @@
 
 import assert from "node:assert/strict";
 
-import { inConversation, now, scene, state, step, task, window } from "./harness.mjs";
+import { scene, state, step, task, view, window } from "./harness.mjs";
 import { answer } from "./look.mjs";
 
-scene("follow-ups", { script: "queue", conversation: "folded" }, () => {
-  const plan = (spoken) => window.row("Plan", spoken);
-  const queued = (words) => plan(`To be done next: ${words}`);
+scene("follow-ups", { script: "queue", conversation: "shown" }, () => {
+  const queued = (words) => view.getByRole("list", { name: "Queue" }).getByRole("listitem").filter({ hasText: words });
+  const press = (words, name) => queued(words).getByRole("button", { name }).click();
+  const queue = async (text) => {
+    await window.composer().fill(text);
+    await window.composer().press("Alt+Enter");
+    await queued(text).waitFor();
+  };
+  const order = async () => (await queued("").allTextContents()).map((text) => text.trim());
+  const ended = (text, reason) => state(({ turn }) => turn.text === text && turn.phase.reason === reason, `the task ${text}: ${reason}`);
 
-  async function queue(text) {
-    await window.command("Cairn: Queue Follow-Up");
-    await window.answer("New Follow-Up", text);
-  }
-
-  step("a follow-up queued during a task waits in the plan view", async () => {
+  step("a follow-up queued during a task waits in the composer", async () => {
     await task("Do the first");
-    await plan("Do the first. Plan, 0 of 1 done, waits for you").waitFor();
+    await state(({ approvals }) => approvals.length > 0, "the question");
     await queue("Do the secnd");
     await queue("Do the third");
-    // A message to the running task can be queued, too.
-    await inConversation(async () => {
-      await window.composer().fill("Do what nobody wants");
-      await window.composer().press("Alt+Enter");
-    });
-    await queued("Do the secnd, next").waitFor();
-    await queued("Do the third, queued").waitFor();
-    await queued("Do what nobody wants, queued").waitFor();
+    await queue("Do what nobody wants");
+    assert.deepEqual(await order(), ["Do the secnd", "Do the third", "Do what nobody wants"]);
   });
 
   step("a follow-up can be changed and removed", async () => {
-    await window.rowAction(queued("Do the secnd"), "Change", async () => now().input?.title === "Change Follow-Up");
-    await window.answer("Change Follow-Up", "Do the second");
-    await queued("Do the second, next").waitFor();
-    await window.rowAction(queued("Do what nobody wants"), "Remove from Queue");
-    await queued("Do what nobody wants").waitFor({ state: "hidden" });
+    await press("Do what nobody wants", "Remove");
+    await queued("Do what nobody wants").waitFor({ state: "detached" });
+    await press("Do the third", "Remove");
+    await press("Do the secnd", "Edit");
+    await queued("Do the secnd").waitFor({ state: "detached" });
+    await queue("Do the second");
+    await queue("Do the third");
     await window.screenshot("queue-01 waits");
   });
 
   step("a follow-up starts after a completed task, and waits after a cancelled one", async () => {
     await answer("node --version");
-    await queued("Do the third, next").waitFor();
-    await plan("Do the second: waits for you").waitFor();
+    await queued("Do the second").waitFor({ state: "detached" });
+    await state(({ turn, approvals }) => turn.text === "Do the second" && approvals.length > 0, "the question of the second");
     await window.command("Cairn: Cancel Task");
     await state(({ queue }) => queue?.held && queue.items.length === 1, "a queue that waits for the user");
-    await plan("Do the second: cancelled").waitFor();
-    await queued("Do the third, paused").waitFor();
+    await ended("Do the second", "cancelled");
+    await view.getByText("Paused: the last task did not complete.").waitFor();
     await window.screenshot("queue-02 held");
   });
 
@@ -54,9 +52,9 @@ scene("follow-ups", { script: "queue", conversation: "folded" }, () => {
     // VS Code may have forgotten which views were in sight.
     await window.showConversation();
     await state(({ queue }) => queue?.items[0]?.text === "Do the third", "the restored follow-up");
-    await queued("Do the third, paused").waitFor();
-    await window.rowAction(queued("Do the third"), "Start Now");
-    await plan("Do the third: done").waitFor();
-    assert.equal(await queued("Do the third").count(), 0);
+    await view.getByText("Paused: the last task did not complete.").waitFor();
+    await press("Do the third", "Send Now");
+    await ended("Do the third", "completed");
+    assert.equal(await queued("").count(), 0);
   });
 });

@@ -10,7 +10,6 @@ import { ModelCheck } from "./commands/modelCheck";
 import { ModelPicker } from "./commands/modelPicker";
 import { chooseMode } from "./commands/modes";
 import { ModelSetup } from "./commands/modelSetup";
-import { QueueCommands } from "./commands/queue";
 import { manageRules } from "./commands/rules";
 import { SessionCommands } from "./commands/sessions";
 import { TaskRequests } from "./commands/taskRequests";
@@ -198,7 +197,6 @@ function taskParts(
       waitingNotice(store, conversation),
       new TaskCommands(tasks, store, setup, conversation),
       new EntryPoints(conversation),
-      new QueueCommands(tasks, store),
       new SessionCommands(daemon, store, () => history.refresh()),
       new StatusBar(store),
       new Notices(store, conversation),

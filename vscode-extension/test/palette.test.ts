@@ -68,10 +68,10 @@ describe("the command palette", () => {
   });
 
   it("holds about twenty commands with a session", () => {
-    expect(palette(session)).toHaveLength(23);
-    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(24);
-    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(30);
-    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true })).toHaveLength(27);
+    expect(palette(session)).toHaveLength(22);
+    expect(palette({ ...session, "cairn.planOpen": true })).toHaveLength(23);
+    expect(palette({ ...edits, "cairn.planOpen": true })).toHaveLength(29);
+    expect(palette({ ...edits, "cairn.running": true, "cairn.planOpen": true })).toHaveLength(26);
   });
 
   it("offers decisions on an edit only where there is one", () => {

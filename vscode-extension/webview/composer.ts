@@ -254,10 +254,10 @@ export class Composer {
         icon("list-ordered"),
         h("span", "grow cut", { title: text }, text),
         attached !== "" && h("span", "faint cut", { title: attached }, attached),
-        iconButton("play", t("queueSend"), () => this.post({ type: "queue", action: "send", id, text: "" })),
+        iconButton("play", t("queueSend"), () => this.post({ type: "queue", action: "send", id })),
         // Its attachments would be lost on the way back into the box.
         attached === "" && iconButton("edit", t("queueEdit"), () => this.#take(id, text)),
-        iconButton("close", t("queueDrop"), () => this.post({ type: "queue", action: "drop", id, text: "" })),
+        iconButton("close", t("queueDrop"), () => this.post({ type: "queue", action: "drop", id })),
       ),
     );
     const note = held && h("div", "faint note", {}, t("queueHeld"));
@@ -267,7 +267,7 @@ export class Composer {
   /** Takes a queued message back into the box, where it can be changed and queued again. */
   #take(id: string, text: string): void {
     const now = this.#text.value;
-    this.post({ type: "queue", action: "drop", id, text: "" });
+    this.post({ type: "queue", action: "drop", id });
     this.write(now.trim() === "" ? text : `${now}\n${text}`);
   }
 

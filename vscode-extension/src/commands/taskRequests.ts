@@ -56,10 +56,6 @@ export class TaskRequests {
     await this.agent.request(requests.queueSend, { sessionId, id });
   }
 
-  async editQueued(sessionId: string, id: string, text: string): Promise<void> {
-    await this.agent.request(requests.queueEdit, { sessionId, id, text });
-  }
-
   async dropQueued(sessionId: string, id: string): Promise<void> {
     await this.agent.request(requests.queueDrop, { sessionId, id });
   }

@@ -224,7 +224,7 @@ export class ConversationController implements Disposable {
         this.#answers.give(message);
         break;
       case "queue":
-        await this.#queued(message);
+        await this.#try(message.action === "send" ? tasks.sendQueued(this.#session, message.id) : tasks.dropQueued(this.#session, message.id));
         break;
       case "open":
         this.port.open(message.target);
@@ -258,21 +258,6 @@ export class ConversationController implements Disposable {
         this.port.run(message.name);
         break;
       case "alive":
-        break;
-    }
-  }
-
-  async #queued({ action, id, text }: Extract<FromPage, { type: "queue" }>): Promise<void> {
-    const { tasks } = this.parts;
-    switch (action) {
-      case "send":
-        await this.#try(tasks.sendQueued(this.#session, id));
-        break;
-      case "drop":
-        await this.#try(tasks.dropQueued(this.#session, id));
-        break;
-      case "edit":
-        await this.#try(tasks.editQueued(this.#session, id, text));
         break;
     }
   }

@@ -325,7 +325,7 @@ const FORMS = {
   /** Attaches again what was sent with the message of the user with this id. */
   resend: { id: isKey },
   approve: { id: isId, decision: oneOf(DECISIONS), words: isText, shownForMs: isDuration },
-  queue: { action: oneOf(["send", "edit", "drop"] as const), id: isId, text: isText },
+  queue: { action: oneOf(["send", "drop"] as const), id: isId },
   attachText: { text: isPasted },
   attachImage: { name: isId, data: isString },
   attachFiles: { addresses: isAddresses },

@@ -97,8 +97,6 @@ function copiedText(row: Row | undefined): string | undefined {
       return row.texts.map((text) => `${plain(text)}\n`).join("");
     case "turn":
       return plain(row.turn.text);
-    case "queued":
-      return plain(row.item.text);
     case "subagent":
       return plain(row.subagent.title);
     case "process":

@@ -34,8 +34,6 @@ export function iconOf(row: Row): vscode.ThemeIcon {
           : new vscode.ThemeIcon("circle-slash");
     case "dropped":
       return themed("dash", "descriptionForeground");
-    case "queued":
-      return row.held ? themed("debug-pause", "list.warningForeground") : new vscode.ThemeIcon("list-ordered");
     case "history":
       return new vscode.ThemeIcon("history");
     case "earlier":

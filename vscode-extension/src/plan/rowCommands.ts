@@ -21,7 +21,6 @@ export function commandOf(row: Row): vscode.Command | undefined {
     case "root":
     case "item":
     case "dropped":
-    case "queued":
     case "history":
     case "earlier":
       return undefined;

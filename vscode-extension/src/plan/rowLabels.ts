@@ -18,7 +18,6 @@ import {
   type HistoryRow,
   type ItemRow,
   type ProcessRow,
-  type QueuedRow,
   type RootRow,
   type Row,
   type TurnRow,
@@ -55,8 +54,6 @@ export function rowText(row: Row): RowText {
       return processText(row);
     case "dropped":
       return droppedText(row);
-    case "queued":
-      return queuedText(row);
     case "history":
       return historyText(row);
     case "earlier":
@@ -105,15 +102,6 @@ export function stateText(state: ToolState, running: boolean): string {
     case "cancelled":
       return l10n.t("cancelled");
   }
-}
-
-function queuedText({ item, place, held }: QueuedRow): RowText {
-  const task = oneLine(item.text, 120);
-  const when = held ? l10n.t("paused") : place === 1 ? l10n.t("next") : l10n.t("queued");
-  const why = held
-    ? l10n.t("The task before did not complete, so this waits until you start it.")
-    : l10n.t("Begins when the task before it has completed.");
-  return { label: task, description: when, tooltip: lines(oneLine(item.text, 1_000), why), spoken: l10n.t("To be done next: {0}, {1}", task, when) };
 }
 
 function turnText({ turn, waits }: TurnRow): RowText {

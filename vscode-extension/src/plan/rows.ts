@@ -1,8 +1,8 @@
-import type { SubagentNotification, EarlierPlan, FollowUp, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ProcessInfo } from "../protocol";
+import type { SubagentNotification, EarlierPlan, LinkedCommand, LinkedFile, PlanItem, PlanNotification, ProcessInfo } from "../protocol";
 import type { Turn } from "../stores/session";
 
 /** Row of the plan view, before it becomes a tree item. */
-export type Row = TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | QueuedRow | HistoryRow | EarlierRow | SubagentRow | ProcessRow;
+export type Row = TurnRow | RootRow | ItemRow | FileRow | CommandRow | DroppedRow | HistoryRow | EarlierRow | SubagentRow | ProcessRow;
 
 export interface TurnRow {
   readonly kind: "turn";
@@ -87,17 +87,6 @@ export interface ProcessRow {
   readonly parent?: ItemRow;
   readonly sessionId: string;
   readonly process: ProcessInfo;
-}
-
-/** Queued follow-up. */
-export interface QueuedRow {
-  readonly kind: "queued";
-  readonly sessionId: string;
-  readonly item: FollowUp;
-  /** 1 is the next. */
-  readonly place: number;
-  /** True if no entry of the queue starts automatically. */
-  readonly held: boolean;
 }
 
 export interface HistoryRow {
@@ -194,8 +183,6 @@ export function idOf(row: Row): string {
       return `process:${row.sessionId}:${row.process.id}${row.parent === undefined ? "" : ":item"}`;
     case "dropped":
       return `${idOf(row.parent)}:dropped`;
-    case "queued":
-      return `queued:${row.item.id}`;
     case "history":
       return `history:${row.sessionId}`;
     case "earlier":
@@ -209,7 +196,6 @@ export function contextOf(row: Row): string {
     case "file":
     case "command":
     case "dropped":
-    case "queued":
     case "history":
     case "earlier":
       return row.kind;

@@ -129,7 +129,6 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
       case "command":
       case "process":
       case "dropped":
-      case "queued":
         return [];
     }
   }
@@ -170,7 +169,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const ready = readyPlan(this.store.state);
     const waits = turn?.phase.kind === "started" && this.#waiting() > 0;
     if (plan === undefined) {
-      return turn === undefined ? [] : [...this.#turn({ kind: "turn", turn, waits }), ...this.#processes(undefined), ...this.#queued()];
+      return turn === undefined ? [] : [...this.#turn({ kind: "turn", turn, waits }), ...this.#processes(undefined)];
     }
     const own = turn?.turnId === plan.turnId;
     const root: RootRow = {
@@ -189,13 +188,7 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const earlier = plans.earlier;
     const history: HistoryRow[] = earlier.length === 0 ? [] : [{ kind: "history", sessionId: plan.sessionId, turns: earlier }];
     // A turn without a plan (so far) leaves the older one collapsed, and shows its current action.
-    return [
-      ...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn, waits })),
-      root,
-      ...this.#processes(root),
-      ...this.#queued(),
-      ...history,
-    ];
+    return [...(own || turn === undefined ? [] : this.#turn({ kind: "turn", turn, waits })), root, ...this.#processes(root), ...history];
   }
 
   /** Number of answers that the user has to give: approvals, edits, a plan to run, a question of the agent. */
@@ -218,12 +211,6 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     const others = this.store.state.sessions.processesOf(sessionId).filter((process) => !shown.has(process));
     const failed = others.findLast(hasFailed);
     return others.filter((process) => isRunning(process) || process === failed).map((process) => ({ kind: "process", sessionId, process }));
-  }
-
-  #queued(): Row[] {
-    const sessionId = this.store.state.sessions.current;
-    const { items, held } = this.store.state.sessions.queueOf(sessionId);
-    return items.map((item, index) => ({ kind: "queued", sessionId: sessionId ?? "", item, place: index + 1, held }));
   }
 
   #items(root: RootRow): ItemRow[] {
@@ -425,7 +412,6 @@ function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeIte
     case "command":
     case "process":
     case "dropped":
-    case "queued":
       return None;
   }
 }
