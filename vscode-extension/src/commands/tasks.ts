@@ -54,9 +54,7 @@ export class TaskCommands implements vscode.Disposable {
   async #runTask(text: unknown): Promise<void> {
     if (typeof text !== "string") {
       await this.view.begin();
-    } else if (this.store.state.sessions.running) {
-      await this.#insteadOfAnother(text);
-    } else if (!(await this.#start(text, undefined, taskContext()))) {
+    } else if (this.store.state.sessions.running || !(await this.#start(text, undefined, taskContext()))) {
       await this.view.begin(text);
     }
   }
@@ -77,7 +75,7 @@ export class TaskCommands implements vscode.Disposable {
     }
     const turn = this.store.state.sessions.turnOf(this.#prompts.get(document) ?? "");
     if (turn === undefined && this.store.state.sessions.running) {
-      await this.#insteadOfAnother(text);
+      await this.view.begin(text);
       return;
     }
     const sent = turn === undefined ? await this.#start(text, undefined, {}) : await this.#send(turn, text, {});
@@ -142,27 +140,6 @@ export class TaskCommands implements vscode.Disposable {
       await this.tasks.cancel(turn);
     } catch (error) {
       void showFailure(error);
-    }
-  }
-
-  async #insteadOfAnother(text: string): Promise<void> {
-    const tell = {
-      label: `$(comment) ${vscode.l10n.t("Send to the Running Task")}`,
-      detail: vscode.l10n.t("The agent reads it before its next step"),
-    };
-    const queue = {
-      label: `$(list-ordered) ${vscode.l10n.t("Queue It for Afterwards")}`,
-      detail: vscode.l10n.t("It begins when the running task has completed"),
-    };
-    const cancel = { label: `$(debug-stop) ${vscode.l10n.t("Cancel the Running Task")}`, detail: vscode.l10n.t("Then another one can be started") };
-    const picked = await vscode.window.showQuickPick([tell, queue, cancel], { title: vscode.l10n.t("A task is running"), ignoreFocusOut: true });
-    const turn = this.store.state.sessions.turn;
-    if (picked === cancel) {
-      await this.#cancel();
-    } else if (picked === queue) {
-      await vscode.commands.executeCommand("cairn.queueFollowUp", text);
-    } else if (picked === tell && turn?.phase.kind === "started") {
-      await this.#steer(turn, text);
     }
   }
 
