@@ -5,7 +5,7 @@ import type { Store } from "../stores/store";
 import { label } from "../text/display";
 import { textOf } from "../text/messages";
 import { planMarkdown, plain } from "./markdown";
-import type { FileRow, ItemRow, Row } from "./rows";
+import { type FileRow, type ItemRow, type Row, byKind } from "./rows";
 
 /**
  * Commands on a row of the plan, apart from those of tasks and of the review. The menu of a row
@@ -39,7 +39,7 @@ export class PlanCommands implements vscode.Disposable {
   }
 
   async #copyText(row: Row | undefined): Promise<void> {
-    const text = copiedText(row);
+    const text = row && copiedText(row);
     if (text !== undefined) {
       await vscode.env.clipboard.writeText(text);
     }
@@ -81,28 +81,17 @@ async function runItem(row: Row | undefined): Promise<void> {
   }
 }
 
-function copiedText(row: Row | undefined): string | undefined {
-  switch (row?.kind) {
-    case "root":
-      return planMarkdown(row.plan.items);
-    case "earlier":
-      return planMarkdown(row.earlier.plan.items);
-    case "item":
-      return plain(row.item.content);
-    case "file":
-      return row.file.path;
-    case "command":
-      return plain(textOf(row.command.title));
-    case "dropped":
-      return row.texts.map((text) => `${plain(text)}\n`).join("");
-    case "turn":
-      return plain(row.turn.text);
-    case "subagent":
-      return plain(row.subagent.title);
-    case "process":
-      return row.process.command;
-    case "history":
-    case undefined:
-      return undefined;
-  }
-}
+const copiedText = byKind<string | undefined>(
+  {
+    root: ({ plan }) => planMarkdown(plan.items),
+    earlier: ({ earlier }) => planMarkdown(earlier.plan.items),
+    item: ({ item }) => plain(item.content),
+    file: ({ file }) => file.path,
+    command: ({ command }) => plain(textOf(command.title)),
+    dropped: ({ texts }) => texts.map((text) => `${plain(text)}\n`).join(""),
+    turn: ({ turn }) => plain(turn.text),
+    subagent: ({ subagent }) => plain(subagent.title),
+    process: ({ process }) => process.command,
+  },
+  undefined,
+);

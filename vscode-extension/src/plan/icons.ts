@@ -3,59 +3,45 @@ import * as vscode from "vscode";
 import type { EndReason, ToolState } from "../protocol";
 import { isRunning } from "../stores/session";
 import { hasFailed } from "../text/processes";
-import type { SubagentRow, ItemRow, Row } from "./rows";
-import { isDeclaredOnly } from "./rows";
+import { type ItemRow, type SubagentRow, byKind, isDeclaredOnly } from "./rows";
+
+const WARNING = themed("warning", "list.warningForeground");
+const FAILED = themed("error", "list.errorForeground");
+const STOPPED = new vscode.ThemeIcon("circle-slash");
+const GONE = new vscode.ThemeIcon("debug-disconnect");
+const RUNS = themed("loading~spin", "cairn.activeForeground");
+
+const ENDS: Readonly<Record<EndReason, vscode.ThemeIcon>> = {
+  completed: themed("pass", "cairn.completedForeground"),
+  needsInput: new vscode.ThemeIcon("question"),
+  failed: FAILED,
+  limit: WARNING,
+  interrupted: WARNING,
+  cancelled: STOPPED,
+};
+
+/** Icons of commands, while their turn runs and in any case. */
+const LIVE: Readonly<Partial<Record<ToolState, vscode.ThemeIcon>>> = {
+  awaitingApproval: WARNING,
+  queued: new vscode.ThemeIcon("watch"),
+  running: RUNS,
+};
+const OVER: typeof LIVE = { done: themed("check", "cairn.completedForeground"), failed: FAILED, declined: STOPPED, cancelled: STOPPED };
 
 /** The icon of a row. Nothing spins unless something runs. */
-export function iconOf(row: Row): vscode.ThemeIcon {
-  switch (row.kind) {
-    case "turn":
-      if (row.waits) {
-        return themed("warning", "list.warningForeground");
-      }
-      return row.turn.phase.kind === "ended"
-        ? endIcon(row.turn.phase.reason)
-        : new vscode.ThemeIcon(row.turn.phase.kind === "started" ? "loading~spin" : "debug-disconnect");
-    case "root":
-      return new vscode.ThemeIcon("checklist");
-    case "item":
-      return itemIcon(row);
-    case "subagent":
-      return subagentIcon(row);
-    case "file":
-      return vscode.ThemeIcon.File;
-    case "command":
-      return commandIcon(row.command.state, row.parent.running);
-    case "process":
-      return isRunning(row.process)
-        ? themed("server-process", "cairn.activeForeground")
-        : hasFailed(row.process)
-          ? themed("error", "list.errorForeground")
-          : new vscode.ThemeIcon("circle-slash");
-    case "dropped":
-      return themed("dash", "descriptionForeground");
-    case "history":
-      return new vscode.ThemeIcon("history");
-    case "earlier":
-      return endIcon(row.earlier.reason);
-  }
-}
-
-function endIcon(reason: EndReason): vscode.ThemeIcon {
-  switch (reason) {
-    case "completed":
-      return themed("pass", "cairn.completedForeground");
-    case "needsInput":
-      return new vscode.ThemeIcon("question");
-    case "failed":
-      return themed("error", "list.errorForeground");
-    case "limit":
-    case "interrupted":
-      return themed("warning", "list.warningForeground");
-    case "cancelled":
-      return new vscode.ThemeIcon("circle-slash");
-  }
-}
+export const iconOf = byKind<vscode.ThemeIcon>({
+  turn: ({ waits, turn: { phase } }) =>
+    waits ? WARNING : phase.kind === "ended" ? ENDS[phase.reason] : phase.kind === "started" ? new vscode.ThemeIcon("loading~spin") : GONE,
+  root: () => new vscode.ThemeIcon("checklist"),
+  item: itemIcon,
+  subagent: subagentIcon,
+  file: () => vscode.ThemeIcon.File,
+  command: ({ command, parent }) => (parent.running ? LIVE[command.state] : undefined) ?? OVER[command.state] ?? GONE,
+  process: ({ process }) => (isRunning(process) ? themed("server-process", "cairn.activeForeground") : hasFailed(process) ? FAILED : STOPPED),
+  dropped: () => themed("dash", "descriptionForeground"),
+  history: () => new vscode.ThemeIcon("history"),
+  earlier: ({ earlier }) => ENDS[earlier.reason],
+});
 
 function itemIcon({ item, running, blockers }: ItemRow): vscode.ThemeIcon {
   if (item.status === "completed") {
@@ -71,32 +57,10 @@ function itemIcon({ item, running, blockers }: ItemRow): vscode.ThemeIcon {
 }
 
 function subagentIcon({ subagent: { phase }, live }: SubagentRow): vscode.ThemeIcon {
-  switch (phase.kind) {
-    case "waiting":
-      return new vscode.ThemeIcon(live ? "watch" : "debug-disconnect");
-    case "running":
-      return live ? themed("loading~spin", "cairn.activeForeground") : new vscode.ThemeIcon("debug-disconnect");
-    case "ended":
-      return endIcon(phase.reason === "needsInput" ? "completed" : phase.reason);
+  if (phase.kind === "ended") {
+    return ENDS[phase.reason === "needsInput" ? "completed" : phase.reason];
   }
-}
-
-function commandIcon(state: ToolState, running: boolean): vscode.ThemeIcon {
-  switch (state) {
-    case "done":
-      return themed("check", "cairn.completedForeground");
-    case "failed":
-      return themed("error", "list.errorForeground");
-    case "declined":
-    case "cancelled":
-      return new vscode.ThemeIcon("circle-slash");
-    case "awaitingApproval":
-      return running ? themed("warning", "list.warningForeground") : new vscode.ThemeIcon("debug-disconnect");
-    case "queued":
-      return new vscode.ThemeIcon(running ? "watch" : "debug-disconnect");
-    case "running":
-      return running ? themed("loading~spin", "cairn.activeForeground") : new vscode.ThemeIcon("debug-disconnect");
-  }
+  return !live ? GONE : phase.kind === "running" ? RUNS : new vscode.ThemeIcon("watch");
 }
 
 function themed(icon: string, color: string): vscode.ThemeIcon {

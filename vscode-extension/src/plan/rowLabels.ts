@@ -19,8 +19,8 @@ import {
   type ItemRow,
   type ProcessRow,
   type RootRow,
-  type Row,
   type TurnRow,
+  byKind,
   isDeclaredOnly,
   openItems,
 } from "./rows";
@@ -36,30 +36,18 @@ export interface RowText {
 const WAITS = l10n.t("waits for you");
 const UNCHECKED = l10n.t("no successful check since the last edit");
 
-export function rowText(row: Row): RowText {
-  switch (row.kind) {
-    case "turn":
-      return turnText(row);
-    case "root":
-      return rootText(row);
-    case "item":
-      return itemText(row);
-    case "subagent":
-      return subagentText(row);
-    case "file":
-      return fileText(row);
-    case "command":
-      return commandText(row);
-    case "process":
-      return processText(row);
-    case "dropped":
-      return droppedText(row);
-    case "history":
-      return historyText(row);
-    case "earlier":
-      return earlierText(row);
-  }
-}
+export const rowText = byKind<RowText>({
+  turn: turnText,
+  root: rootText,
+  item: itemText,
+  subagent: subagentText,
+  file: fileText,
+  command: commandText,
+  process: processText,
+  dropped: droppedText,
+  history: historyText,
+  earlier: earlierText,
+});
 
 /** Work that the end of a turn leaves, each fact on its own. */
 export function leftText({ openItems: open, uncheckedEdits = false }: { readonly openItems: number; readonly uncheckedEdits?: boolean }): string[] {
@@ -67,41 +55,30 @@ export function leftText({ openItems: open, uncheckedEdits = false }: { readonly
   return uncheckedEdits ? [...items, UNCHECKED] : items;
 }
 
-export function endText(reason: EndReason): string {
-  switch (reason) {
-    case "completed":
-      return l10n.t("done");
-    case "needsInput":
-      return l10n.t("waits for your reply");
-    case "cancelled":
-      return l10n.t("cancelled");
-    case "failed":
-      return l10n.t("failed");
-    case "limit":
-      return l10n.t("stopped at a limit");
-    case "interrupted":
-      return l10n.t("interrupted");
-  }
-}
+const ENDS: Readonly<Record<EndReason, string>> = {
+  completed: l10n.t("done"),
+  needsInput: l10n.t("waits for your reply"),
+  cancelled: l10n.t("cancelled"),
+  failed: l10n.t("failed"),
+  limit: l10n.t("stopped at a limit"),
+  interrupted: l10n.t("interrupted"),
+};
+export const endText = (reason: EndReason): string => ENDS[reason];
+
+const STATES: Readonly<Record<ToolState, string>> = {
+  queued: l10n.t("queued"),
+  awaitingApproval: l10n.t("waits for approval"),
+  running: l10n.t("running"),
+  done: l10n.t("passed"),
+  failed: l10n.t("failed"),
+  declined: l10n.t("declined"),
+  cancelled: l10n.t("cancelled"),
+};
 
 /** State of a command. Without a running turn, an unfinished command was interrupted. */
 export function stateText(state: ToolState, running: boolean): string {
-  switch (state) {
-    case "queued":
-      return running ? l10n.t("queued") : l10n.t("interrupted");
-    case "awaitingApproval":
-      return running ? l10n.t("waits for approval") : l10n.t("interrupted");
-    case "running":
-      return running ? l10n.t("running") : l10n.t("interrupted");
-    case "done":
-      return l10n.t("passed");
-    case "failed":
-      return l10n.t("failed");
-    case "declined":
-      return l10n.t("declined");
-    case "cancelled":
-      return l10n.t("cancelled");
-  }
+  const isOver = state !== "queued" && state !== "awaitingApproval" && state !== "running";
+  return running || isOver ? STATES[state] : l10n.t("interrupted");
 }
 
 function turnText({ turn, waits }: TurnRow): RowText {
@@ -342,6 +319,6 @@ const list = (...facts: string[]): string => facts.filter((fact) => fact !== "")
 
 const lines = (...parts: string[]): string => parts.filter((part) => part !== "").join("\n");
 
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const whole = (ms: number): number => Math.floor(ms / 1_000) * 1_000;

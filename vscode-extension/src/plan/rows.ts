@@ -106,6 +106,16 @@ export const openItems = ({ total, completed }: PlanNotification): number => tot
 /** A completed item without visible work: only the model reported it as done. */
 export const isDeclaredOnly = ({ status, calls }: PlanItem): boolean => status === "completed" && calls === 0;
 
+/** A value or function for each kind of row. */
+type ByKind<T> = { readonly [K in Row["kind"]]: (row: Extract<Row, { readonly kind: K }>) => T };
+
+/** Function of a row, from one for each kind. Kinds without one have the last value. */
+export function byKind<T>(table: ByKind<T>): (row: Row) => T;
+export function byKind<T>(table: Partial<ByKind<T>>, other: T): (row: Row) => T;
+export function byKind<T>(table: Partial<ByKind<T>>, other?: T) {
+  return (row: Row) => ((table[row.kind] as ((row: Row) => T) | undefined) ?? (() => other))(row);
+}
+
 /** The rows of a plan's items. `work` adds the state of the running turn and of the review. */
 export function itemRows(
   parent: RootRow | EarlierRow | SubagentRow,
@@ -135,88 +145,46 @@ export function itemRows(
   }));
 }
 
-function planOf(row: RootRow | EarlierRow | SubagentRow): Pick<PlanNotification, "sessionId" | "items"> {
-  switch (row.kind) {
-    case "root":
-      return row.plan;
-    case "earlier":
-      return row.earlier.plan;
-    case "subagent":
-      return row.subagent;
-  }
-}
+const planOf = (row: ItemRow["parent"]): Pick<PlanNotification, "sessionId" | "items"> =>
+  row.kind === "root" ? row.plan : row.kind === "earlier" ? row.earlier.plan : row.subagent;
 
-function runs(row: RootRow | EarlierRow | SubagentRow): boolean {
-  switch (row.kind) {
-    case "root":
-      return row.running;
-    case "earlier":
-      return false;
-    case "subagent":
-      return row.live && row.subagent.phase.kind === "running";
-  }
-}
+const runs = (row: ItemRow["parent"]): boolean =>
+  row.kind === "root" ? row.running : row.kind === "subagent" && row.live && row.subagent.phase.kind === "running";
 
 /** Rows that open by themselves while a subagent works or a process runs, and fold up afterwards. */
 export const isLive = (row: Row): boolean => (row.kind === "item" || row.kind === "subagent") && row.live;
 
-/** One name per row, kept for as long as it is the same thing: VS Code hangs the expansion on it. */
-export function idOf(row: Row): string {
-  switch (row.kind) {
-    case "turn":
-      return `turn:${row.turn.turnId}`;
-    case "root":
-      // A new generation makes the tree apply the requested expansion.
-      return `plan:${row.plan.sessionId}#${row.generation}${row.ready ? " ready" : ""}`;
-    case "item":
-      return row.parent.kind === "earlier"
-        ? `earlier:${row.parent.earlier.turnId}:item:${row.item.id}`
-        : `item:${row.sessionId}:${row.item.id}${row.live ? " live" : ""}`;
-    case "subagent":
-      // A new id makes the tree apply the requested expansion: at its first item, and at its end.
-      return `subagent:${row.subagent.sessionId}${row.live ? " live" : ""}${row.subagent.total > 0 ? " planned" : ""}`;
-    case "file":
-      return `${idOf(row.parent)}:file:${row.file.uri}`;
-    case "command":
-      return `${idOf(row.parent)}:command:${row.command.callId}`;
-    case "process":
-      return `process:${row.sessionId}:${row.process.id}${row.parent === undefined ? "" : ":item"}`;
-    case "dropped":
-      return `${idOf(row.parent)}:dropped`;
-    case "history":
-      return `history:${row.sessionId}`;
-    case "earlier":
-      return `earlier:${row.earlier.turnId}`;
-  }
-}
+/** One name per row, kept for as long as it is the same thing: VS Code hangs the expansion on it. A new one makes the tree apply another expansion. */
+export const idOf: (row: Row) => string = byKind({
+  turn: ({ turn }) => `turn:${turn.turnId}`,
+  root: ({ plan, generation, ready }) => `plan:${plan.sessionId}#${generation}${ready ? " ready" : ""}`,
+  item: ({ parent, sessionId, item, live }) =>
+    parent.kind === "earlier" ? `${idOf(parent)}:item:${item.id}` : `item:${sessionId}:${item.id}${live ? " live" : ""}`,
+  subagent: ({ subagent, live }) => `subagent:${subagent.sessionId}${live ? " live" : ""}${subagent.total > 0 ? " planned" : ""}`,
+  file: ({ parent, file }) => `${idOf(parent)}:file:${file.uri}`,
+  command: ({ parent, command }) => `${idOf(parent)}:command:${command.callId}`,
+  process: ({ parent, sessionId, process }) => `process:${sessionId}:${process.id}${parent === undefined ? "" : ":item"}`,
+  dropped: ({ parent }) => `${idOf(parent)}:dropped`,
+  history: ({ sessionId }) => `history:${sessionId}`,
+  earlier: ({ earlier }) => `earlier:${earlier.turnId}`,
+});
+
+const contexts = byKind<string | undefined>(
+  {
+    subagent: ({ live }) => (live ? "subagent running" : "subagent"),
+    process: ({ process: { phase } }) => (phase.kind === "running" ? "process.running" : "process"),
+    turn: ({ turn: { phase } }) => (phase.kind === "ended" ? "turn.ended" : phase.kind === "started" ? "turn.running" : "turn"),
+    root: ({ plan, turn, ready, running }) => {
+      const phase = turn?.phase;
+      const asks = phase?.kind === "ended" && phase.reason === "needsInput" ? " asks" : "";
+      const open = openItems(plan) > 0 && phase?.kind !== "interrupted" ? " open" : "";
+      return running ? "plan running" : `plan${ready ? " ready" : open}${asks}`;
+    },
+    item: ({ parent, item, edits }) =>
+      `${parent.kind === "earlier" ? "past item" : "item"}${item.files.length > 0 ? " files" : ""}${edits > 0 ? " edits" : ""}`,
+  },
+  undefined,
+);
 
 /** Words that the menus of `package.json` look for. */
-export function contextOf(row: Row): string {
-  switch (row.kind) {
-    case "file":
-    case "command":
-    case "dropped":
-    case "history":
-    case "earlier":
-      return row.kind;
-    case "subagent":
-      return row.live ? "subagent running" : "subagent";
-    case "process":
-      return row.process.phase.kind === "running" ? "process.running" : "process";
-    case "turn":
-      return row.turn.phase.kind === "ended" ? "turn.ended" : row.turn.phase.kind === "started" ? "turn.running" : "turn";
-    case "root": {
-      const phase = row.turn?.phase;
-      const asks = phase?.kind === "ended" && phase.reason === "needsInput";
-      const open = openItems(row.plan) > 0 && phase?.kind !== "interrupted";
-      const next = row.ready ? ["ready"] : open ? ["open"] : [];
-      return ["plan", ...(row.running ? ["running"] : [...next, ...(asks ? ["asks"] : [])])].join(" ");
-    }
-    case "item":
-      return [
-        row.parent.kind === "earlier" ? "past item" : "item",
-        ...(row.item.files.length > 0 ? ["files"] : []),
-        ...(row.edits > 0 ? ["edits"] : []),
-      ].join(" ");
-  }
-}
+export const contextOf = (row: Row): string => contexts(row) ?? row.kind;

@@ -19,6 +19,7 @@ import {
   type RootRow,
   type Row,
   type TurnRow,
+  byKind,
   contextOf,
   idOf,
   isLive,
@@ -108,30 +109,20 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
     return this.#children(row);
   }
 
-  #children(row: Row): Row[] {
-    switch (row.kind) {
-      case "root":
-        return [
-          ...this.#items(row),
-          ...this.#loose(row),
-          ...(row.dropped.length === 0 ? [] : [{ kind: "dropped", parent: row, texts: row.dropped } as const]),
-        ];
-      case "item":
-        return this.#work(row);
-      case "history":
-        return row.turns.map((earlier) => ({ kind: "earlier", parent: row, earlier }));
-      case "earlier":
-        return this.#past(row);
-      case "subagent":
-        return this.#ofSubagent(row);
-      case "turn":
-      case "file":
-      case "command":
-      case "process":
-      case "dropped":
-        return [];
-    }
-  }
+  readonly #children = byKind<Row[]>(
+    {
+      root: (row) => [
+        ...this.#items(row),
+        ...this.#loose(row),
+        ...(row.dropped.length === 0 ? [] : [{ kind: "dropped", parent: row, texts: row.dropped } as const]),
+      ],
+      item: (row) => this.#work(row),
+      history: (row) => row.turns.map((earlier) => ({ kind: "earlier", parent: row, earlier })),
+      earlier: (row) => this.#past(row),
+      subagent: (row) => this.#ofSubagent(row),
+    },
+    [],
+  );
 
   /** Parent of a row, which `reveal` needs. */
   getParent(row: Row): Row | undefined {
@@ -392,26 +383,16 @@ export class PlanTree implements vscode.TreeDataProvider<Row>, vscode.Disposable
 function expansionOf(row: Row, opened: boolean, folded: boolean): vscode.TreeItemCollapsibleState {
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   const own = opened ? Expanded : Collapsed;
-  switch (row.kind) {
-    case "root":
-      return row.collapsed ? Collapsed : Expanded;
-    case "subagent":
-      return row.subagent.total === 0 ? None : row.live && !folded ? Expanded : own;
-    case "item":
-      if (row.live) {
-        return folded ? Collapsed : Expanded;
-      }
-      return row.parent.kind !== "earlier" && (row.subagents || row.processes.length + row.item.files.length + row.item.commands.length > 0)
-        ? own
-        : None;
-    case "history":
-    case "earlier":
-      return own;
-    case "turn":
-    case "file":
-    case "command":
-    case "process":
-    case "dropped":
-      return None;
+  if (row.kind === "root") {
+    return row.collapsed ? Collapsed : Expanded;
   }
+  if (row.kind === "subagent") {
+    return row.subagent.total === 0 ? None : row.live && !folded ? Expanded : own;
+  }
+  if (row.kind === "item") {
+    const { files, commands } = row.item;
+    const hasWork = row.parent.kind !== "earlier" && (row.subagents || row.processes.length + files.length + commands.length > 0);
+    return row.live ? (folded ? Collapsed : Expanded) : hasWork ? own : None;
+  }
+  return row.kind === "history" || row.kind === "earlier" ? own : None;
 }

@@ -11,15 +11,10 @@ export interface ModeText {
 /** In the order of how much is left to the user. */
 export const MODES: readonly ReviewMode[] = ["review", "ask", "auto", "plan"];
 
-export function modeText(mode: ReviewMode): ModeText {
-  switch (mode) {
-    case "review":
-      return { name: l10n.t("Review"), icon: "eye", explanation: l10n.t("Edits land as proposals; you decide at any time.") };
-    case "ask":
-      return { name: l10n.t("Ask"), icon: "question", explanation: l10n.t("The agent waits for your decision on each edit.") };
-    case "auto":
-      return { name: l10n.t("Auto"), icon: "pass", explanation: l10n.t("Edits are accepted as they land; you can still undo.") };
-    case "plan":
-      return { name: l10n.t("Plan"), icon: "checklist", explanation: l10n.t("Nothing is changed; the turn ends with a plan to approve.") };
-  }
-}
+const TEXTS: Readonly<Record<ReviewMode, ModeText>> = {
+  review: { name: l10n.t("Review"), icon: "eye", explanation: l10n.t("Edits land as proposals; you decide at any time.") },
+  ask: { name: l10n.t("Ask"), icon: "question", explanation: l10n.t("The agent waits for your decision on each edit.") },
+  auto: { name: l10n.t("Auto"), icon: "pass", explanation: l10n.t("Edits are accepted as they land; you can still undo.") },
+  plan: { name: l10n.t("Plan"), icon: "checklist", explanation: l10n.t("Nothing is changed; the turn ends with a plan to approve.") },
+};
+export const modeText = (mode: ReviewMode): ModeText => TEXTS[mode];

@@ -1,6 +1,7 @@
 import { l10n } from "vscode";
 
 import type { EndReason, SessionMatch, SessionSummary } from "../protocol";
+import { capitalised, endText } from "../plan/rowLabels";
 import { dollars } from "../status/meter";
 import { ago } from "./ago";
 import { label } from "./display";
@@ -102,27 +103,7 @@ function stateWords(session: SessionSummary): string {
     case "waiting":
       return l10n.t("Waits for you");
     case "ended":
-      return session.end === undefined ? "" : endWords(session.end);
-  }
-}
-
-function endWords(end: EndReason): string {
-  switch (end) {
-    case "completed":
-      return l10n.t("Done");
-    case "needsInput":
-      return l10n.t("Waits for your reply");
-    case "cancelled":
-      return l10n.t("Cancelled");
-    case "failed":
-      return l10n.t("Failed");
-    case "limit":
-      return l10n.t("Stopped at a limit");
-    case "interrupted":
-      return l10n.t("Interrupted");
-    default:
-      // A newer daemon may know more reasons.
-      return "";
+      return session.end === undefined ? "" : capitalised(endText(session.end));
   }
 }
 
