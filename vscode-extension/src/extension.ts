@@ -193,7 +193,7 @@ function taskParts(
       new ProcessCommands(daemon, store),
       new ConversationDocument(store),
       new CommandOutputs(reading),
-      new ApprovalCommands(store, asking, conversation),
+      new ApprovalCommands(store, conversation),
       waitingNotice(store, conversation),
       new TaskCommands(tasks, store, setup, conversation),
       new EntryPoints(conversation),

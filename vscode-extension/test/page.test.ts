@@ -13,7 +13,7 @@ describe("a message of the page", () => {
     { v: 1, type: "send", text: "Fix it", context: true, queue: false },
     { v: 1, type: "draft", session: "", text: "" },
     { v: 1, type: "approve", id: "a", decision: "deny", words: "No.", shownForMs: 900.5 },
-    { v: 1, type: "queue", action: "drop", id: "q", text: "" },
+    { v: 1, type: "queue", action: "drop", id: "q" },
     { v: 1, type: "open", target: "src/a.ts:12" },
     { v: 1, type: "edit", action: "accept", uri: "file:///w/a", turn: "t", rev: 4, words: "" },
     { v: 1, type: "openSession", id: "s-2" },
@@ -40,7 +40,7 @@ describe("a message of the page", () => {
     ["an unknown type", { v: 1, type: "eval" }],
     ["a command that is not on the list", { v: 1, type: "command", name: "workbench.action.terminal.sendSequence" }],
     ["a name from the prototype", { v: 1, type: "command", name: "constructor" }],
-    ["an unknown answer", { v: 1, type: "approve", id: "a", decision: "allowAlways", words: "", shownForMs: 900 }],
+    ["an unknown answer", { v: 1, type: "approve", id: "a", decision: "always", words: "", shownForMs: 900 }],
     ["a time that is no number", { v: 1, type: "approve", id: "a", decision: "deny", words: "", shownForMs: "900" }],
     ["a time without end", { v: 1, type: "approve", id: "a", decision: "deny", words: "", shownForMs: Number.NaN }],
     ["a text that is too long", { v: 1, type: "send", text: "x".repeat(MAX_TEXT + 1), context: true, queue: false }],
@@ -108,7 +108,15 @@ describe("the target of a link", () => {
 
 describe("the page", () => {
   it("may load the extension's own files and nothing else", () => {
-    const html = pageHtml({ script: "https://s/main.js", style: "https://s/main.css", source: "https://s", nonce: "N", language: "en", tab: false });
+    const html = pageHtml({
+      script: "https://s/main.js",
+      style: "https://s/main.css",
+      source: "https://s",
+      nonce: "N",
+      language: "en",
+      tab: false,
+      strings: {},
+    });
     const [, policy] = /Content-Security-Policy" content="([^"]*)"/u.exec(html) ?? [];
     expect(policy).toBe("default-src 'none'; style-src https://s; font-src https://s; script-src 'nonce-N'; base-uri 'none'; form-action 'none'");
     expect(html).not.toMatch(/unsafe|connect-src|img-src|\son\w+=/u);
@@ -118,7 +126,9 @@ describe("the page", () => {
     [false, "view"],
     [true, "tab"],
   ])("knows its place in the window: in a tab %s", (tab, place) => {
-    expect(pageHtml({ script: "", style: "", source: "", nonce: "N", language: "en", tab })).toContain(`data-place="${place}"`);
+    expect(pageHtml({ script: "", style: "", source: "", nonce: "N", language: "en", tab, strings: { 'a "b" & <c>': "d" } })).toContain(
+      `<body data-place="${place}" data-strings="{&quot;a \\&quot;b\\&quot; &amp; <c>&quot;:&quot;d&quot;}">`,
+    );
   });
 });
 

@@ -177,7 +177,7 @@ type Decision = Extract<FromPage, { type: "approve" }>["decision"];
 /** An approval that waits. */
 function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VNode {
   const { id, question, asker, command, folder, reason, risk, quarantined } = card;
-  const [says, setSays] = useState(false);
+  const [opened, setOpened] = useState<"always" | "say">();
   const answer = (decision: Decision, words = ""): void => {
     if (armed) {
       post({ type: "approve", id, decision, words, shownForMs: shownForMs() });
@@ -191,11 +191,14 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
     words: t("denyWords"),
     send: t("denySend"),
     say: (words: string) => answer("deny", words),
-    close: () => setSays(false),
+    close: () => setOpened(undefined),
   };
   const choices = approvalChoices(card).map(([words, decision, title], at) => {
     const className = at === 0 && (quarantined || risk === "") ? "primary" : "secondary";
-    return button(words, className, () => (decision === "say" ? setSays(true) : answer(decision)), { ...armedIf(armed), title });
+    return button(words, className, () => (decision === "say" || decision === "always" ? setOpened(decision) : answer(decision)), {
+      ...armedIf(armed),
+      title,
+    });
   });
   return part(
     Frame,
@@ -206,18 +209,36 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
     h("pre", "block", { tabindex: 0 }, command),
     risk !== "" && h("div", "risk", {}, icon("warning"), h("span", "grow", {}, risk)),
     h("div", "buttons", {}, ...choices),
-    says && part(Reason, reasonBox),
+    opened === "say" && part(Reason, reasonBox),
+    opened === "always" && rulesBox(card, armed, answer),
     h("div", "faint keys", {}, t("keys")),
   );
 }
 
+/** The rules that "always" would store, word for word. */
+function rulesBox({ rules, pattern, rulesFolder }: Card, armed: boolean, answer: (decision: Decision) => void): VNode {
+  const block = (text: string): VNode => h("pre", "block", { tabindex: 0 }, text);
+  const choice = (words: string, decision: Decision): VNode => button(t(words), "secondary", () => answer(decision), armedIf(armed));
+  return h(
+    "div",
+    "say",
+    {},
+    h("div", "faint note", {}, t("alwaysWords")),
+    ...rules.map(block),
+    rulesFolder !== "" && h("div", "faint note", {}, t("folder", rulesFolder)),
+    h("div", "buttons", {}, choice(rulesFolder === "" ? "alwaysHere" : "alwaysThere", "allowAlways")),
+    pattern !== "" && block(pattern),
+    pattern !== "" && h("div", "buttons", {}, choice("alwaysMore", "allowPattern")),
+  );
+}
+
 /** Answers to an approval, in the order of their buttons. `say`: to be written. */
-function approvalChoices({ forSession, always, change, quarantined }: Card): [words: string, decision: Decision | "say", title?: string][] {
+function approvalChoices({ forSession, rules, change, quarantined }: Card): [words: string, decision: Decision | "always" | "say", title?: string][] {
   const look: [string, Decision][] = change ? [[t("showChange"), "change"]] : [];
   if (quarantined) {
     return [[t("leave"), "deny"], [t("moveBack"), "allowOnce", forSession], ...look];
   }
-  const keep: [string, Decision][] = always ? [[t("always"), "always"]] : [];
+  const keep: [string, "always"][] = rules.length > 0 ? [[t("always"), "always"]] : [];
   return [
     [t("allowOnce"), "allowOnce"],
     [t("allowSession"), "allowSession", forSession],

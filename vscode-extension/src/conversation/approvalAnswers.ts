@@ -41,8 +41,8 @@ export class ApprovalAnswers {
     if (params === undefined) {
       return undefined;
     }
-    if (decision === "change" || decision === "always") {
-      this.port.run(decision === "change" ? "cairn.approval.showChange" : "cairn.approval.always", id);
+    if (decision === "change") {
+      this.port.run("cairn.approval.showChange", id);
       return undefined;
     }
     if (asked === undefined || shownForMs < ARMED_AFTER_MS || this.port.now() - asked < ARMED_AFTER_MS) {

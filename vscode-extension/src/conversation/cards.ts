@@ -11,7 +11,7 @@ const LINE_CHARS = 300;
 
 /** The question of an approval in parts. The command is whole: every character of it can be seen. */
 export function approvalCard(params: Approval): Card {
-  const { approvalId, title, command, cwd, reason, rules, subagent, quarantined, preview, risk, forSession } = params;
+  const { approvalId, title, command, cwd, reason, rules, subagent, quarantined, preview, risk, forSession, pattern = "", rulesFolder = "" } = params;
   return {
     id: approvalId,
     question: `${oneLine(title, 120)}?`,
@@ -21,7 +21,9 @@ export function approvalCard(params: Approval): Card {
     reason: oneLine(reason, 300),
     risk,
     forSession: oneLine(forSession, 120),
-    always: rules.length > 0,
+    rules: rules.map(exact),
+    pattern: exact(pattern),
+    rulesFolder: visible(rulesFolder),
     change: preview !== undefined,
     quarantined: quarantined === true,
   };

@@ -159,7 +159,10 @@ export interface Card {
   /** Effects that make an answer risky; empty without one. */
   readonly risk: string;
   readonly forSession: string;
-  readonly always: boolean;
+  /** Rules that "Always…" would store, the beginning of a command with any further words, and the folder it enters. */
+  readonly rules: readonly string[];
+  readonly pattern: string;
+  readonly rulesFolder: string;
   readonly change: boolean;
   readonly quarantined: boolean;
 }
@@ -299,7 +302,7 @@ const EDIT_ACTIONS = ["open", "accept", "reject"] as const;
 
 const DIRECTIONS = ["earlier", "later", "newest"] as const satisfies readonly Direction[];
 
-const DECISIONS = ["allowOnce", "allowSession", "always", "deny", "change"] as const;
+const DECISIONS = ["allowOnce", "allowSession", "allowAlways", "allowPattern", "deny", "change"] as const;
 
 /** Forms of the messages of the page: a check for each member. */
 const FORMS = {

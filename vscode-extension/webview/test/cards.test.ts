@@ -7,7 +7,6 @@ import type { Card, EditCard, Question } from "../../src/conversation/messages";
 import { ARMED_AFTER_MS } from "../../src/stores/approval";
 import { answerCard, answerOf } from "../answerKeys";
 import { waitingCards } from "../cards";
-import { setStrings } from "../strings";
 
 interface Waiting {
   readonly cards?: readonly Card[];
@@ -30,14 +29,6 @@ beforeEach(() => {
       disconnect(): void {}
     },
   );
-  setStrings({
-    accept: "Accept",
-    reject: "Reject",
-    rejectWhy: "Reject with a Reason…",
-    rejectSend: "Reject and Send",
-    showEdit: "Show Edit",
-    skip: "Skip",
-  });
   [page, composer] = [document.createElement("div"), document.createElement("textarea")];
   document.body.replaceChildren(page, composer);
   post.mockClear();
@@ -62,7 +53,7 @@ const edit = (over: Partial<EditCard> = {}): EditCard => ({
 });
 const approval = (id: string): Card => ({
   ...{ id, question: "Run?", asker: "", command: id, folder: "", reason: "", risk: "" },
-  ...{ forSession: "", always: false, change: false, quarantined: false },
+  ...{ forSession: "", rules: [], pattern: "", rulesFolder: "", change: false, quarantined: false },
 });
 
 it("take an answer to a question once the card was in sight for a moment, and show that", () => {
@@ -83,7 +74,7 @@ it("take the decision on an edit once the card was in sight for a moment; one ca
   click("Accept");
   answerCard(page, "n");
   expect(post).not.toHaveBeenCalled();
-  click("Show Edit");
+  click("Show in Editor");
   expect(post).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ action: "open" }));
   pass(ARMED_AFTER_MS);
   expect(disabled()).toEqual([]);
@@ -120,8 +111,19 @@ it("keep a reason that is being written, with focus and selection, when their ed
   expect(post).toHaveBeenLastCalledWith(expect.objectContaining({ action: "reject", rev: 4, words: "Too long." }));
 });
 
+it("show the rules that Always would store, word for word, before a second button stores them", () => {
+  draw({ cards: [{ ...approval("first"), rules: ["npm test -- a", "npm run lint"], pattern: "npm test *" }] });
+  pass(ARMED_AFTER_MS);
+  click("Always…");
+  expect(post).not.toHaveBeenCalled();
+  expect([...page.querySelectorAll(".say pre")].map(({ textContent }) => textContent)).toEqual(["npm test -- a", "npm run lint", "npm test *"]);
+  click("Always Allow in This Folder");
+  expect(post).toHaveBeenLastCalledWith(expect.objectContaining({ id: "first", decision: "allowAlways" }));
+  click("Allow with Any Further Words");
+  expect(post).toHaveBeenLastCalledWith(expect.objectContaining({ id: "first", decision: "allowPattern" }));
+});
+
 it("keep the words of a denial that is sent too soon", () => {
-  setStrings({ denyWhy: "Deny with a Message…", denySend: "Deny and Send" });
   draw({ cards: [approval("first")] });
   pass(ARMED_AFTER_MS);
   click("with a Message");
