@@ -26,6 +26,7 @@ await build({
   entryPoints: ["webview/main.ts"],
   outdir: "dist/webview",
   platform: "browser",
+  alias: { vscode: "./webview/vscode.ts" },
   target: "chrome128",
   format: "iife",
   loader: { ".ttf": "file" },

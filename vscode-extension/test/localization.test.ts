@@ -28,7 +28,7 @@ const PROGRAM_WORDS: Readonly<Record<string, RegExp>> = {
   "commands/modelServers.ts": /^(Google Gemini|Qwen \(Alibaba Cloud\)|Kimi \(Moonshot AI\)|LM Studio)$/u,
   "conversation/html.ts": /^default-src|^<!DOCTYPE/u,
   "edits/applyEdit.ts": /^Not saved: \u0000$|^The editor did not save it\.$/u,
-  "plan/rows.ts": /^(approval always|subagent running|past item)$/u,
+  "plan/rows.ts": /^(approval always|subagent running|past item|plan (running|ready|open))$/u,
   "review/commands.ts": /^\u0000 (zone|row|lens)$/u,
   "review/tree.ts": /^hunk outdated$/u,
 };

@@ -8,7 +8,7 @@ import { rowText } from "../src/plan/rowLabels";
 import type { Row } from "../src/plan/rows";
 import type { ToolState } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";
-import { approvalNotice, commandRows } from "../src/text/approval";
+import { approvalNotice } from "../src/text/approval";
 import { exact, label, plainHosts, visible } from "../src/text/display";
 import { fenced } from "../src/text/fence";
 import { call, end, message } from "./entries";
@@ -44,15 +44,6 @@ describe("invisible characters", () => {
 });
 
 describe("an approval", () => {
-  it("shows every line of a long command, and every character of a long line", () => {
-    const lines = Array.from({ length: 300 }, (_, index) => `echo ${index}\t${"x".repeat(index)} `);
-    const rows = commandRows(lines.join("\n"));
-    const shown = rows.map((row) => (row.startsWith("↪ ") ? row.slice(2) : `\n${row}`)).join("");
-    expect(shown.slice(1)).toBe(lines.map((line) => line.replace("\t", "\\x09").replace(/ $/, "\\x20")).join("\n"));
-    expect(Math.max(...rows.map((row) => row.length))).toBeLessThanOrEqual(92);
-    expect(commandRows("a\n\nb")).toEqual(["a", " ", "b"]);
-  });
-
   it.each([
     ["ls\u00a0-l", "ls\\xa0-l"],
     ["ls\t-l", "ls\\x09-l"],
@@ -69,10 +60,7 @@ const EVIL = "x\u001b[2J [l](command:evil) $(trash) \u202e \u200b\u3164\u{e0041}
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u200b\u3164\u{e0000}-\u{e0fff}]/u;
 
 describe("untrusted text in rows", () => {
-  const rows: Row[] = [
-    { kind: "turn", turn: { sessionId: "s", turnId: "t", text: EVIL, phase: { kind: "started", text: EVIL } }, waits: false },
-    { kind: "queued", sessionId: "s", item: { id: "q", text: EVIL, mode: "review" }, place: 1, held: false },
-  ];
+  const rows: Row[] = [{ kind: "turn", turn: { sessionId: "s", turnId: "t", text: EVIL, phase: { kind: "started", text: EVIL } }, waits: false }];
 
   it.each(rows)("shows invisible characters in a row of kind $kind", (row) => {
     const shown = Object.values(rowText(row)) as string[];

@@ -1,3 +1,4 @@
+import { l10n } from "vscode";
 import type { ComponentChild, FunctionComponent, RefObject, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -7,7 +8,6 @@ import { oneLine, visible } from "../src/text/display";
 import { takeAnswers } from "./answerKeys";
 import { renderMarkdown, wordsOf } from "./markdown";
 import { armedIf, button, counts, h, icon, markdown, part } from "./parts";
-import { t } from "./strings";
 
 type Post = (message: Extract<FromPage, { type: "answer" | "approve" | "edit" }>) => void;
 
@@ -155,7 +155,7 @@ function Reason({ enabled = true, words, send, say, close }: ReasonProps): VNode
     "say",
     {},
     text,
-    h("div", "buttons", {}, button(send, "secondary", sendIt, armedIf(enabled)), button(t("cancel"), "secondary", end)),
+    h("div", "buttons", {}, button(send, "secondary", sendIt, armedIf(enabled)), button(l10n.t("Cancel"), "secondary", end)),
   );
 }
 
@@ -185,11 +185,11 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
   };
   const yes = (): void => answer("allowOnce");
   const no = (): void => answer("deny");
-  const notes = [asker === "" ? "" : t("asker", asker), reason, folder === "" ? "" : t("folder", folder)];
+  const notes = [asker === "" ? "" : l10n.t("asked by {0}", asker), reason, folder === "" ? "" : l10n.t("in {0}", folder)];
   const reasonBox = {
     enabled: armed,
-    words: t("denyWords"),
-    send: t("denySend"),
+    words: l10n.t("Message to the agent: why not, or what instead"),
+    send: l10n.t("Deny and Send"),
     say: (words: string) => answer("deny", words),
     close: () => setOpened(undefined),
   };
@@ -202,7 +202,7 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
   });
   return part(
     Frame,
-    { id, role: "alertdialog", name: `${t("approval")}: ${question}`, take: takeYesNo(yes, no) },
+    { id, role: "alertdialog", name: `${l10n.t("Approval needed")}: ${question}`, take: takeYesNo(yes, no) },
     heading("warning", question),
     notes.map((note) => note !== "" && h("div", "faint note", {}, note)),
     // Next to the buttons: in a small view it is in sight with them.
@@ -211,40 +211,45 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
     h("div", "buttons", {}, ...choices),
     opened === "say" && part(Reason, reasonBox),
     opened === "always" && rulesBox(card, armed, answer),
-    h("div", "faint keys", {}, t("keys")),
+    h("div", "faint keys", {}, l10n.t("Alt+Y allows · Alt+N denies")),
   );
 }
 
 /** The rules that "always" would store, word for word. */
 function rulesBox({ rules, pattern, rulesFolder }: Card, armed: boolean, answer: (decision: Decision) => void): VNode {
   const block = (text: string): VNode => h("pre", "block", { tabindex: 0 }, text);
-  const choice = (words: string, decision: Decision): VNode => button(t(words), "secondary", () => answer(decision), armedIf(armed));
+  const choice = (words: string, decision: Decision): VNode => button(words, "secondary", () => answer(decision), armedIf(armed));
   return h(
     "div",
     "say",
     {},
-    h("div", "faint note", {}, t("alwaysWords")),
+    h("div", "faint note", {}, l10n.t("Word for word:")),
     ...rules.map(block),
-    rulesFolder !== "" && h("div", "faint note", {}, t("folder", rulesFolder)),
-    h("div", "buttons", {}, choice(rulesFolder === "" ? "alwaysHere" : "alwaysThere", "allowAlways")),
+    rulesFolder !== "" && h("div", "faint note", {}, l10n.t("in {0}", rulesFolder)),
+    h(
+      "div",
+      "buttons",
+      {},
+      choice(rulesFolder === "" ? l10n.t("Always Allow in This Folder") : l10n.t("Always Allow in the Folder It Enters"), "allowAlways"),
+    ),
     pattern !== "" && block(pattern),
-    pattern !== "" && h("div", "buttons", {}, choice("alwaysMore", "allowPattern")),
+    pattern !== "" && h("div", "buttons", {}, choice(l10n.t("Allow with Any Further Words"), "allowPattern")),
   );
 }
 
 /** Answers to an approval, in the order of their buttons. `say`: to be written. */
 function approvalChoices({ forSession, rules, change, quarantined }: Card): [words: string, decision: Decision | "always" | "say", title?: string][] {
-  const look: [string, Decision][] = change ? [[t("showChange"), "change"]] : [];
+  const look: [string, Decision][] = change ? [[l10n.t("Show the Change"), "change"]] : [];
   if (quarantined) {
-    return [[t("leave"), "deny"], [t("moveBack"), "allowOnce", forSession], ...look];
+    return [[l10n.t("Leave in Quarantine"), "deny"], [l10n.t("Move to Workspace"), "allowOnce", forSession], ...look];
   }
-  const keep: [string, "always"][] = rules.length > 0 ? [[t("always"), "always"]] : [];
+  const keep: [string, "always"][] = rules.length > 0 ? [[l10n.t("Always…"), "always"]] : [];
   return [
-    [t("allowOnce"), "allowOnce"],
-    [t("allowSession"), "allowSession", forSession],
+    [l10n.t("Allow Once"), "allowOnce"],
+    [l10n.t("Allow for This Session"), "allowSession", forSession],
     ...keep,
-    [t("deny"), "deny"],
-    [t("denyWhy"), "say"],
+    [l10n.t("Deny"), "deny"],
+    [l10n.t("Deny with a Message…"), "say"],
     ...look,
   ];
 }
@@ -261,26 +266,31 @@ function DecisionCard({ value: card, armed, post }: Shown<EditCard>): VNode {
   };
   const accept = (): void => act("accept");
   const reject = (): void => act("reject");
-  const reason = { words: t("rejectWords"), send: t("rejectSend"), say: (words: string) => act("reject", words.trim()), close: () => setSays(false) };
+  const reason = {
+    words: l10n.t("Reason for the agent"),
+    send: l10n.t("Reject and Send"),
+    say: (words: string) => act("reject", words.trim()),
+    close: () => setSays(false),
+  };
   const diff = lines.map(({ sign, text }) => h("span", sign === "+" ? "plus" : "minus", {}, `${sign} ${text}\n`));
   return part(
     Frame,
     { id, role: "alertdialog", name: decisionName(card), take: takeYesNo(accept, reject) },
     heading("warning", question, counts(added, removed)),
     lines.length > 0 && h("pre", "block diff", { tabindex: 0 }, ...diff),
-    more > 0 && h("div", "faint note", {}, more === 1 ? t("moreLine") : t("moreLines", more)),
+    more > 0 && h("div", "faint note", {}, more === 1 ? l10n.t("1 more line") : l10n.t("{0} more lines", more)),
     note !== "" && h("div", "faint note", {}, note),
     h(
       "div",
       "buttons",
       {},
-      button(t("accept"), "primary", accept, armedIf(armed)),
-      button(t("reject"), "secondary", reject, armedIf(armed)),
-      button(t("rejectWhy"), "secondary", () => setSays(true)),
-      button(t("showEdit"), "secondary", () => act("open")),
+      button(l10n.t("Accept"), "primary", accept, armedIf(armed)),
+      button(l10n.t("Reject"), "secondary", reject, armedIf(armed)),
+      button(l10n.t("Reject with a Reason…"), "secondary", () => setSays(true)),
+      button(l10n.t("Show in Editor"), "secondary", () => act("open")),
     ),
     says && part(Reason, reason),
-    h("div", "faint keys", {}, t("editKeys")),
+    h("div", "faint keys", {}, l10n.t("Alt+Y accepts · Alt+N rejects")),
   );
 }
 
@@ -316,11 +326,11 @@ function QuestionCard({ value: question, armed, post }: Shown<Question>): VNode 
     const words = [h("span", "faint", { "aria-hidden": "true" }, index + 1), h("span", "grow", {}, visible(option))];
     return button(words, "choice", () => say(option), armedIf(armed));
   });
-  const label = t("answerWords");
+  const label = l10n.t("Your answer · Enter sends");
   return part(
     Frame,
     { id, role: "group", name: questionName(question), take },
-    heading("comment-discussion", t("question")),
+    heading("comment-discussion", l10n.t("The agent asks")),
     markdown(text),
     options.length > 0 && h("div", "choices", {}, ...choices),
     h("textarea", "words", { rows: 1, maxlength: MAX_TEXT, placeholder: label, "aria-label": label, ref: box, onKeyDown }),
@@ -328,16 +338,16 @@ function QuestionCard({ value: question, armed, post }: Shown<Question>): VNode 
       "div",
       "buttons",
       {},
-      button(t("answer"), "primary", send),
-      button(t("skip"), "secondary", () => say(""), armedIf(armed)),
+      button(l10n.t("Answer"), "primary", send),
+      button(l10n.t("Skip"), "secondary", () => say(""), armedIf(armed)),
     ),
-    options.length > 0 && h("div", "faint keys", {}, t("answerKeys", options.length)),
+    options.length > 0 && h("div", "faint keys", {}, l10n.t("Alt+1 to Alt+{0} choose here", options.length)),
   );
 }
 
 /** All that waits for the user. */
 export function waitingCards({ cards, decisions, questions }: Pick<ViewState, "cards" | "decisions" | "questions">, desk: Desk): VNode[] {
-  const approvalName = ({ question, risk, command }: Card): string => `${t("approval")}. ${question} ${risk} ${command}`;
+  const approvalName = ({ question, risk, command }: Card): string => `${l10n.t("Approval needed")}. ${question} ${risk} ${command}`;
   return [
     part(Stack<Card>, { values: cards, draw: ApprovalCard, spoken: approvalName, desk }),
     part(Stack<EditCard>, { values: decisions, draw: DecisionCard, spoken: decisionName, desk }),
@@ -346,9 +356,9 @@ export function waitingCards({ cards, decisions, questions }: Pick<ViewState, "c
 }
 
 function decisionName({ question, added, removed }: EditCard): string {
-  return `${t("decision")}: ${question} ${t("addedRemoved", added, removed)}`;
+  return `${l10n.t("Decision needed")}: ${question} ${l10n.t("{0} added, {1} removed", added, removed)}`;
 }
 
 function questionName({ text }: Question): string {
-  return `${t("question")}: ${oneLine(wordsOf(renderMarkdown(text)), 2_000)}`;
+  return `${l10n.t("The agent asks")}: ${oneLine(wordsOf(renderMarkdown(text)), 2_000)}`;
 }

@@ -1,8 +1,8 @@
+import { l10n } from "vscode";
 import type { VNode } from "preact";
 
 import type { ChipState, FromPage, ViewState } from "../src/conversation/messages";
 import { h, icon, isBusy } from "./parts";
-import { t } from "./strings";
 
 /** What the row needs from its composer. */
 interface Owner {
@@ -34,7 +34,12 @@ export class Chips {
     const chips = [...(context === undefined ? [] : [this.#context(context)]), ...state.chips.map((chip) => this.#added(chip))];
     return chips.length === 0
       ? null
-      : h("div", "chips", { role: "group", "aria-label": t("chips"), onKeyDown: (event: KeyboardEvent) => this.#key(event) }, ...chips);
+      : h(
+          "div",
+          "chips",
+          { role: "group", "aria-label": l10n.t("Attached to the message"), onKeyDown: (event: KeyboardEvent) => this.#key(event) },
+          ...chips,
+        );
   }
 
   /** Draws the row. If the chip with the keyboard is gone, its neighbor gets the focus. */
@@ -110,7 +115,9 @@ export class Chips {
 
   #context(chip: NonNullable<ViewState["chip"]>): VNode {
     const on = this.#withContext;
-    const words = on ? t("chipOn", chip.title) : t("chipOff", chip.title);
+    const words = on
+      ? l10n.t("{0}: sent with the task. Press to leave it out.", chip.title)
+      : l10n.t("{0}: not sent. Press to send it with the task.", chip.title);
     return h(
       "button",
       `chip${on ? "" : " off"}`,
@@ -122,14 +129,14 @@ export class Chips {
   }
 
   #added({ id, icon: name, label, expands }: ChipState): VNode {
-    const words = expands ? t("chipText", label) : t("chipOther", label);
+    const words = expands ? l10n.t("{0}. Enter puts it into the message, Delete removes it.", label) : l10n.t("{0}. Delete removes it.", label);
     const expand = expands ? () => this.post({ type: "expand", id }) : undefined;
     const main = { type: "button", "aria-label": words, title: words, "data-chip": id, onClick: expand };
     const drop = (): void => {
       this.post({ type: "detach", id });
       this.owner.focus();
     };
-    const remove = { type: "button", tabindex: -1, "aria-label": t("chipRemove", label), title: t("chipRemove", label), onClick: drop };
+    const remove = { type: "button", tabindex: -1, "aria-label": l10n.t("Remove {0}", label), title: l10n.t("Remove {0}", label), onClick: drop };
     return h(
       "span",
       "chip added",

@@ -1,3 +1,4 @@
+import { l10n } from "vscode";
 import { type VNode, render } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
@@ -6,7 +7,6 @@ import { Chips } from "./chips";
 import { takeTransfer } from "./intake";
 import { Mentions } from "./mentions";
 import { button, h, icon, iconButton, isBusy, part } from "./parts";
-import { t } from "./strings";
 
 /** Time after the last key at which the draft is kept, in milliseconds. */
 const DRAFT_MS = 300;
@@ -139,7 +139,7 @@ export class Composer {
       this.#put(now === "" || now === text ? text : `${text}\n${now}`);
       this.#keep();
     }
-    this.#fail(t("notSent", reason));
+    this.#fail(l10n.t("Not sent. {0}", reason));
   }
 
   /** Shows why pasted or dropped content was not attached. */
@@ -162,10 +162,10 @@ export class Composer {
 
   #draw(): void {
     const state = this.#state;
-    this.#text.setAttribute("aria-label", t("message"));
+    this.#text.setAttribute("aria-label", l10n.t("Message to the agent"));
     this.#text.placeholder = state === undefined ? "" : placeholder(state);
     this.#text.disabled = state !== undefined && state.readOnly !== "";
-    const expand = iconButton("screen-full", t("writeInEditor"), () => this.#writeInEditor());
+    const expand = iconButton("screen-full", l10n.t("Write in an Editor (Ctrl+Shift+Enter)"), () => this.#writeInEditor());
     const box = h(
       "div",
       this.#dropping ? "box dropping" : "box",
@@ -184,7 +184,7 @@ export class Composer {
     const command = (name: "cairn.chooseMode" | "cairn.chooseModel") => () => this.post({ type: "command", name });
     const chooseMode = { type: "button", title: mode.title, onClick: command("cairn.chooseMode") };
     const chooseModel = { type: "button", title: model, onClick: command("cairn.chooseModel") };
-    const stopWords = this.#stops ? t("stopAgain") : t("stop");
+    const stopWords = this.#stops ? l10n.t("Esc again stops the task") : l10n.t("Stop");
     const stopping = { class: `icon-button stop${this.#stops ? " again" : ""}`, "data-words": this.#stops ? stopWords : "" };
     return h(
       "div",
@@ -195,7 +195,7 @@ export class Composer {
       h("span", "grow"),
       h("span", `meter faint${meter?.warning === true ? " warning" : ""}`, { title: meter?.title }, meter?.text),
       isBusy(state) && iconButton("debug-stop", stopWords, () => this.post({ type: "stop" }), stopping),
-      iconButton("send", t("send"), () => this.#submit(false), { disabled: state.readOnly !== "" || !state.connected }),
+      iconButton("send", l10n.t("Send"), () => this.#submit(false), { disabled: state.readOnly !== "" || !state.connected }),
     );
   }
 
@@ -204,7 +204,7 @@ export class Composer {
       this.#error = "";
       this.#draw();
     };
-    const parts = [icon("error"), h("span", "grow", {}, this.#error), button(t("cancel"), "link-button", close)];
+    const parts = [icon("error"), h("span", "grow", {}, this.#error), button(l10n.t("Cancel"), "link-button", close)];
     return this.#error === "" ? null : h("div", "send-error", { role: "alert" }, ...parts);
   }
 
@@ -213,8 +213,15 @@ export class Composer {
       return null;
     }
     const { id, edited } = this.#resent;
-    const restore = edited && button(t("resendRestore"), "link-button", () => this.post({ type: "restore", id }));
-    return h("div", "resend-note faint", { role: "status" }, icon("info"), h("span", "grow", {}, t("resendNote")), restore);
+    const restore = edited && button(l10n.t("Restore Files…"), "link-button", () => this.post({ type: "restore", id }));
+    return h(
+      "div",
+      "resend-note faint",
+      { role: "status" },
+      icon("info"),
+      h("span", "grow", {}, l10n.t("Sent as a new message. What the agent did since stays.")),
+      restore,
+    );
   }
 
   #takeTransfers(): void {
@@ -254,14 +261,14 @@ export class Composer {
         icon("list-ordered"),
         h("span", "grow cut", { title: text }, text),
         attached !== "" && h("span", "faint cut", { title: attached }, attached),
-        iconButton("play", t("queueSend"), () => this.post({ type: "queue", action: "send", id })),
+        iconButton("play", l10n.t("Send Now"), () => this.post({ type: "queue", action: "send", id })),
         // Its attachments would be lost on the way back into the box.
-        attached === "" && iconButton("edit", t("queueEdit"), () => this.#take(id, text)),
-        iconButton("close", t("queueDrop"), () => this.post({ type: "queue", action: "drop", id })),
+        attached === "" && iconButton("edit", l10n.t("Edit"), () => this.#take(id, text)),
+        iconButton("close", l10n.t("Remove"), () => this.post({ type: "queue", action: "drop", id })),
       ),
     );
-    const note = held && h("div", "faint note", {}, t("queueHeld"));
-    return h("div", "queue", {}, h("div", "", { role: "list", "aria-label": t("queue") }, ...rows), note);
+    const note = held && h("div", "faint note", {}, l10n.t("Paused: the last task did not complete. Send one to continue."));
+    return h("div", "queue", {}, h("div", "", { role: "list", "aria-label": l10n.t("Queue") }, ...rows), note);
   }
 
   /** Takes a queued message back into the box, where it can be changed and queued again. */
@@ -296,7 +303,9 @@ export class Composer {
   #writeInEditor(): void {
     const text = this.#text.value;
     if (text.length > MAX_TEXT) {
-      this.#fail(t("tooLong", MAX_TEXT.toLocaleString()));
+      this.#fail(
+        l10n.t("The text is too long: at most {0} characters can be sent. Put it into a file, and name the file.", MAX_TEXT.toLocaleString()),
+      );
       return;
     }
     clearTimeout(this.#timer);
@@ -311,7 +320,9 @@ export class Composer {
       return;
     }
     if (value.length > MAX_TEXT) {
-      this.#fail(t("tooLong", MAX_TEXT.toLocaleString()));
+      this.#fail(
+        l10n.t("The text is too long: at most {0} characters can be sent. Put it into a file, and name the file.", MAX_TEXT.toLocaleString()),
+      );
       return;
     }
     this.#error = "";
@@ -388,7 +399,11 @@ function Held({ node }: { readonly node: HTMLElement }): VNode {
 
 function placeholder(state: ViewState): string {
   if (state.phase === "starting") {
-    return t("placeholderWait");
+    return l10n.t("You can write already: Cairn is starting");
   }
-  return isBusy(state) ? t("placeholderRunning") : state.session === "" ? t("placeholderNew") : t("placeholderReply");
+  return isBusy(state)
+    ? l10n.t("Message the running task · Alt+Enter queues")
+    : state.session === ""
+      ? l10n.t("Describe a task · Enter sends")
+      : l10n.t("Reply · Enter sends");
 }

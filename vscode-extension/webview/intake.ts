@@ -1,6 +1,6 @@
+import { l10n } from "vscode";
 import { IMAGE_BYTES, PASTE_LINES, TEXT_CHARS, imageType, linesOf } from "../src/conversation/attachmentLimits";
 import type { FromPage } from "../src/conversation/messages";
-import { t } from "./strings";
 
 /** Names under which a drag from the Explorer, or from another program, brings addresses of files. */
 const ADDRESS_TYPES = ["application/vnd.code.uri-list", "text/uri-list"];
@@ -36,7 +36,13 @@ export function takeTransfer(data: DataTransfer | null, port: IntakePort): boole
 
 function takeText(text: string, port: IntakePort): boolean {
   if (text.length > TEXT_CHARS) {
-    port.refuse(t("pasteTooLong", text.length.toLocaleString(), TEXT_CHARS.toLocaleString()));
+    port.refuse(
+      l10n.t(
+        "The pasted text has {0} characters; at most {1} can be attached. It is still on the clipboard: put it into a file, and name the file.",
+        text.length.toLocaleString(),
+        TEXT_CHARS.toLocaleString(),
+      ),
+    );
     return true;
   }
   if (linesOf(text) <= PASTE_LINES) {
@@ -47,14 +53,14 @@ function takeText(text: string, port: IntakePort): boolean {
 }
 
 async function takeImage(file: File, port: IntakePort): Promise<void> {
-  const name = file.name === "" || file.name === "image.png" ? t("pastedImage") : file.name;
+  const name = file.name === "" || file.name === "image.png" ? l10n.t("Pasted image") : file.name;
   if (file.size > IMAGE_BYTES) {
-    port.refuse(t("imageTooLarge", name));
+    port.refuse(l10n.t("{0} is larger than 5 MB, so it was not attached.", name));
     return;
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (imageType(bytes) === undefined) {
-    port.refuse(t("notAnImage", name));
+    port.refuse(l10n.t("{0} is not a PNG, JPEG, WebP or GIF image, so it was not attached.", name));
     return;
   }
   port.post({ type: "attachImage", name: name.slice(0, 200), data: base64(bytes) });

@@ -1,3 +1,4 @@
+import { l10n } from "vscode";
 import { type ComponentChild, type FunctionComponent, type VNode } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -5,9 +6,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Action, Call, Item } from "../src/conversation/messages";
 import { exact, oneLine, plainHosts, visible } from "../src/text/display";
 import { duration, spokenDuration } from "../src/text/duration";
+import { END_ICONS, capitalised, endText, stateText } from "../src/text/states";
 import { renderMarkdown, settledLength, wordsOf } from "./markdown";
 import { type Attributes, button, counts, h, icon, markdown, part, iconButton } from "./parts";
-import { t } from "./strings";
 
 /** Requests of an item to the extension, and to the page. */
 export interface ItemPort {
@@ -41,21 +42,17 @@ const STATE_ICONS: Readonly<Record<Call["state"], string>> = {
   cancelled: "circle-slash",
 };
 
-const EDIT_ICONS = { edited: "edit", created: "new-file", deleted: "trash", moved: "arrow-right" } as const;
+const EDITS = {
+  edited: { icon: "edit", words: l10n.t("Edited") },
+  created: { icon: "new-file", words: l10n.t("Created") },
+  deleted: { icon: "trash", words: l10n.t("Deleted") },
+  moved: { icon: "arrow-right", words: l10n.t("Moved") },
+} as const;
 
 /** Searches that are named in the row of the work they belong to. */
 const SEARCHES_NAMED = 2;
 
-const END_ICONS = {
-  completed: "check",
-  unfinished: "warning",
-  needsInput: "question",
-  cancelled: "circle-slash",
-  failed: "error",
-  limit: "debug-pause",
-  interrupted: "debug-disconnect",
-  restored: "discard",
-} as const;
+const ENDS = { ...END_ICONS, unfinished: "warning", restored: "discard" } as const;
 
 const VIEWS: { readonly [Kind in Item["kind"]]: FunctionComponent<Shown<Of<Kind>>> } = {
   user: UserItem,
@@ -87,7 +84,7 @@ interface ItemAction {
 function article({ item, reached }: Shown, className: string, spoken: string, attributes: Attributes, ...children: ComponentChild[]): VNode {
   const undone = item.undone === true;
   const own = { role: "article", "aria-label": oneLine(spoken, 300), tabindex: reached ? 0 : -1, "data-id": item.id };
-  const description = undone ? { "aria-description": t("undone") } : {};
+  const description = undone ? { "aria-description": l10n.t("undone by Restore Checkpoint") } : {};
   return h("div", `item ${className}${undone ? " undone" : ""}`, { ...own, ...description, ...attributes }, ...children);
 }
 
@@ -152,16 +149,17 @@ function UserItem(of: Shown<Of<"user">>): VNode {
   const { item, port, reached } = of;
   const { text, time, state, attachments } = item;
   const actions: ItemAction[] = [
-    { icon: "edit", words: t("resend"), className: "resend", keys: "Enter", run: () => port.resend(item) },
-    ...(text === "" ? [] : [copyAction(item.id, t("copyMessage"), port)]),
+    { icon: "edit", words: l10n.t("Edit and Resend"), className: "resend", keys: "Enter", run: () => port.resend(item) },
+    ...(text === "" ? [] : [copyAction(item.id, l10n.t("Copy Message"), port)]),
   ];
   const bubble = { ...(time === "" ? {} : { title: time }), ...(text.length > 400 && { tabindex: 0 }) };
   return article(
     of,
     "user",
-    [t("you"), time, state].filter((part) => part !== "").join(", "),
+    [l10n.t("You"), time, state].filter((part) => part !== "").join(", "),
     byKeys(actions),
-    attachments.length > 0 && h("div", "chips sent", { role: "group", "aria-label": t("chips") }, ...attachments.map(sentChip)),
+    attachments.length > 0 &&
+      h("div", "chips sent", { role: "group", "aria-label": l10n.t("Attached to the message") }, ...attachments.map(sentChip)),
     text !== "" && h("div", "bubble", bubble, visible(text)),
     state !== "" && h("div", "faint", {}, state),
     actionButtons(actions, reached),
@@ -201,8 +199,8 @@ function TextItem(of: Shown<Of<"text">>): VNode {
     }
     after.replaceChildren(renderMarkdown(rest.slice(length)));
   }, [text, streaming]);
-  const spoken = `${t("agent")}, ${streaming ? t("writing") : words}`;
-  const note = cut && h("div", "faint", {}, t("cut"));
+  const spoken = `${l10n.t("Cairn")}, ${streaming ? l10n.t("Writing…") : words}`;
+  const note = cut && h("div", "faint", {}, l10n.t("Cut off: not part of the conversation"));
   return article(of, "text", spoken, {}, h("div", "markdown", { ref: settled }), h("div", "markdown", { ref: growing }), note);
 }
 
@@ -211,12 +209,12 @@ function WorkItem(of: Shown<Of<"work">>): VNode {
   const files = new Set(calls.filter(({ kind }) => kind === "read").map(({ path, title }) => path?.replace(/#.*$/u, "") ?? title)).size;
   const searches = calls.filter(({ kind }) => kind === "search");
   const did = [
-    ...(files === 0 ? [] : [files === 1 ? t("readFile") : t("readFiles", files)]),
-    ...(searches.length > SEARCHES_NAMED ? [t("searched", searches.length)] : searches.map(searchWords)),
+    ...(files === 0 ? [] : [files === 1 ? l10n.t("read 1 file") : l10n.t("read {0} files", files)]),
+    ...(searches.length > SEARCHES_NAMED ? [l10n.t("searched {0} times", searches.length)] : searches.map(searchWords)),
   ];
-  const thought = thoughts === "" ? [] : [thoughtMs === 0 ? t("thought") : `${t("thought")} ${duration(thoughtMs)}`];
+  const thought = thoughts === "" ? [] : [thoughtMs === 0 ? l10n.t("Thought") : `${l10n.t("Thought")} ${duration(thoughtMs)}`];
   const all = [...thought, ...(did.length === 0 ? [] : [did.join(", ")])].join(" · ");
-  const spoken = all === "" ? t("looking") : all.charAt(0).toUpperCase() + all.slice(1);
+  const spoken = all === "" ? l10n.t("Looking") : all.charAt(0).toUpperCase() + all.slice(1);
   const head = [h("span", "grow cut", { title: spoken }, spoken), running && icon("loading", true)];
   const inside = (): ComponentChild[] => [
     thoughts !== "" && h("div", "thoughts", {}, plainHosts(visible(thoughts))),
@@ -227,15 +225,15 @@ function WorkItem(of: Shown<Of<"work">>): VNode {
 
 function searchWords({ title, subject = title, matches }: Call): string {
   const pattern = oneLine(subject, 60);
-  return matches === undefined ? t("searchedFor", pattern) : t("searchedFound", pattern, matches);
+  return matches === undefined ? l10n.t("searched {0}", pattern) : l10n.t("searched {0} ({1})", pattern, matches);
 }
 
 function EditItem(of: Shown<Of<"edit">>): VNode {
   const { item, port } = of;
   const { verb, path, uri, added, removed, pending, running, note } = item;
-  const [word, name] = [running ? t("editing") : t(verb), visible(path)];
-  const state = running ? "" : pending > 0 ? t("toDecide") : t("decided");
-  const facts = [t("addedRemoved", added, removed), state, note].filter((part) => part !== "");
+  const [word, name] = [running ? l10n.t("Editing") : EDITS[verb].words, visible(path)];
+  const state = running ? "" : pending > 0 ? l10n.t("to review") : l10n.t("decided");
+  const facts = [l10n.t("{0} added, {1} removed", added, removed), state, note].filter((part) => part !== "");
   // The same keys as in the list of proposed edits.
   const onKeyDown = (event: KeyboardEvent): void => {
     const [bare, control] = [!event.ctrlKey && !event.metaKey, event.ctrlKey || event.metaKey];
@@ -247,15 +245,15 @@ function EditItem(of: Shown<Of<"edit">>): VNode {
   };
   const keys = { "aria-keyshortcuts": pending > 0 ? "Enter Control+Enter Delete" : "Enter", onKeyDown };
   const decide = [
-    iconButton("check", t("acceptEdits", name), () => port.edit("accept", item), { tabindex: -1 }),
-    iconButton("discard", t("rejectEdits", name), () => port.edit("reject", item), { tabindex: -1 }),
+    iconButton("check", l10n.t("Accept the edits in {0}", name), () => port.edit("accept", item), { tabindex: -1 }),
+    iconButton("discard", l10n.t("Reject the edits in {0}", name), () => port.edit("reject", item), { tabindex: -1 }),
   ];
   return article(
     of,
     "row edit",
     `${word} ${name}, ${facts.join(", ")}`,
     uri === undefined ? {} : keys,
-    running ? icon("loading", true) : icon(EDIT_ICONS[verb]),
+    running ? icon("loading", true) : icon(EDITS[verb].icon),
     // Buttons show that edits wait. That they are decided needs no mark, which could be read as accepted.
     h("span", "verb", state === "" ? {} : { title: state }, word),
     uri === undefined ? h("span", "grow", {}, name) : opener(name, () => port.edit("open", item)),
@@ -268,8 +266,8 @@ function EditItem(of: Shown<Of<"edit">>): VNode {
 function CommandItem(of: Shown<Of<"command">>): VNode {
   const { id, command, state, output, lines, live, note, exitCode, elapsedMs } = of.item;
   const shown = exact(command);
-  const word = t(`state${state.charAt(0).toUpperCase()}${state.slice(1)}`);
-  const exit = exitCode === undefined ? "" : t("exitCode", exitCode);
+  const word = stateText(state, true);
+  const exit = exitCode === undefined ? "" : l10n.t("exit {0}", exitCode);
   // Who denied a command says more than that it was declined.
   const denied = state === "declined" && note !== "";
   const took = elapsedMs === undefined || state === "running" ? "" : spokenDuration(elapsedMs, document.documentElement.lang || "en");
@@ -280,7 +278,7 @@ function CommandItem(of: Shown<Of<"command">>): VNode {
   const clock = elapsedMs !== undefined && part(Clock, { ms: elapsedMs, runs: state === "running" });
   const head = [
     stateIcon(state),
-    unseen(`${t("command")}: `),
+    unseen(`${l10n.t("Command")}: `),
     h("code", "grow cut", {}, `$ ${oneLine(shown, 300)}`),
     quiet && !denied && unseen(`, ${word}, `),
     h("span", "faint facts", {}, facts.join(" · "), facts.length > 0 && clock !== false ? " · " : "", clock),
@@ -288,12 +286,13 @@ function CommandItem(of: Shown<Of<"command">>): VNode {
   const inside = (): ComponentChild[] => [
     h("pre", "block", { tabindex: 0 }, shown),
     output === ""
-      ? h("div", "faint", {}, state === "running" ? "" : t("noOutput"))
-      : h("pre", "block output", { tabindex: 0, "aria-label": t("output", lines) }, plainHosts(visible(output))),
-    (output !== "" || live !== "") && button(t("openOutput"), "link-button", () => of.port.output(id)),
+      ? h("div", "faint", {}, state === "running" ? "" : l10n.t("No output"))
+      : h("pre", "block output", { tabindex: 0, "aria-label": l10n.t("Output, {0} lines", lines) }, plainHosts(visible(output))),
+    (output !== "" || live !== "") && button(l10n.t("Open Full Output"), "link-button", () => of.port.output(id)),
   ];
-  const below = live !== "" && state === "running" && h("pre", "block output live", { "aria-label": t("liveOutput") }, plainHosts(visible(live)));
-  return part(Folded, { of, className: `command ${state}`, spoken: `${t("command")}: ${shown}, ${said.join(", ")}`, head, inside, below });
+  const below =
+    live !== "" && state === "running" && h("pre", "block output live", { "aria-label": l10n.t("Newest output") }, plainHosts(visible(live)));
+  return part(Folded, { of, className: `command ${state}`, spoken: `${l10n.t("Command")}: ${shown}, ${said.join(", ")}`, head, inside, below });
 }
 
 /** Time that a command took, or takes: then it is drawn each second. */
@@ -325,19 +324,19 @@ function SubagentItem(of: Shown<Of<"subagent">>): VNode {
   const { call, calls, earlier, report } = of.item;
   const title = call.subject ?? call.title;
   const live = call.state === "running" || call.state === "queued";
-  const name = unseen(`${t("subagent")}: `);
+  const name = unseen(`${l10n.t("Subagent")}: `);
   const head = [stateIcon(call.state), icon("organization"), name, h("span", "grow cut", {}, title), unseen(`, ${stateWord(call)}`)];
   const inside = (): ComponentChild[] => [
-    earlier > 0 && h("div", "faint", {}, t("earlierCalls", earlier)),
+    earlier > 0 && h("div", "faint", {}, l10n.t("{0} earlier calls", earlier)),
     ...calls.map((own) => callRow(own, of.port)),
     !live && report.trim() !== "" && markdown(report, "markdown report"),
   ];
-  return part(Folded, { of, className: "subagent", spoken: `${t("subagent")}: ${title}, ${stateWord(call)}`, head, inside });
+  return part(Folded, { of, className: "subagent", spoken: `${l10n.t("Subagent")}: ${title}, ${stateWord(call)}`, head, inside });
 }
 
 function StepItem(of: Shown<Of<"step">>): VNode {
   const words = visible(of.item.text);
-  const spoken = `${t("stepDone")}: ${words}`;
+  const spoken = `${l10n.t("Step done")}: ${words}`;
   return article(of, "step row", spoken, {}, icon("pass-filled"), h("span", "grow", {}, words), h("span", "faint", {}, of.item.place));
 }
 
@@ -346,22 +345,28 @@ function NoticeItem(of: Shown<Of<"notice">>): VNode {
   if (!of.item.reminder) {
     return article(of, "notice faint", words, {}, icon("info"), h("span", "grow", {}, words));
   }
-  const head = [h("span", "glyph", { "aria-hidden": "true" }, "·"), unseen(t("told"))];
-  return part(Folded, { of, className: "notice reminder", spoken: t("told"), head, inside: () => [h("div", "faint", {}, words)] });
+  const head = [h("span", "glyph", { "aria-hidden": "true" }, "·"), unseen(l10n.t("What the agent was told"))];
+  return part(Folded, {
+    of,
+    className: "notice reminder",
+    spoken: l10n.t("What the agent was told"),
+    head,
+    inside: () => [h("div", "faint", {}, words)],
+  });
 }
 
 /** A hairline with the checkpoint of a turn, which unfolds to its files. */
 function CheckpointItem(of: Shown<Of<"checkpoint">>): VNode {
   const { message, time, files } = of.item;
-  const count = files.length === 1 ? t("checkpointFile") : t("checkpointFiles", files.length);
-  const words = [t("checkpoint"), time].filter((part) => part !== "").join(" ");
+  const count = files.length === 1 ? l10n.t("1 file") : l10n.t("{0} files", files.length);
+  const words = [l10n.t("Checkpoint"), time].filter((part) => part !== "").join(" ");
   const inside = (): ComponentChild[] => [
-    h("div", "faint", {}, t("checkpointNote")),
+    h("div", "faint", {}, l10n.t("These files can be restored to their state from before this task.")),
     ...files.map(({ path, uri }) => {
       const name = visible(path);
       return h("div", "row", {}, icon("file"), uri === undefined ? h("span", "grow cut", {}, name) : opener(name, () => of.port.open(uri)));
     }),
-    button(t("checkpointRestore"), "link-button", () => of.port.restore(message)),
+    button(l10n.t("Restore Checkpoint…"), "link-button", () => of.port.restore(message)),
   ];
   const head = [h("span", "", {}, words), h("span", "", {}, `· ${count}`)];
   return part(Folded, { of, className: "checkpoint", spoken: `${words}, ${count}`, head, inside });
@@ -369,8 +374,8 @@ function CheckpointItem(of: Shown<Of<"checkpoint">>): VNode {
 
 function EndItem(of: Shown<Of<"end">>): VNode {
   const { id, reason, summary, facts, actions, copies } = of.item;
-  const word = t(`end${reason.charAt(0).toUpperCase()}${reason.slice(1)}`);
-  const own = copies ? [copyAction(id, t("copyAnswer"), of.port)] : [];
+  const word = reason === "unfinished" ? l10n.t("Ended") : reason === "restored" ? l10n.t("Undone") : capitalised(endText(reason));
+  const own = copies ? [copyAction(id, l10n.t("Copy Answer"), of.port)] : [];
   const buttons = actions.map((action, index) => button(action.label, index === 0 ? "primary" : "secondary", () => of.port.act(action)));
   return article(
     of,
@@ -381,7 +386,7 @@ function EndItem(of: Shown<Of<"end">>): VNode {
       "div",
       "row",
       {},
-      icon(END_ICONS[reason]),
+      icon(ENDS[reason]),
       h("strong", "", {}, word),
       facts !== "" && h("span", "faint", {}, `· ${facts}`),
       actionButtons(own, of.reached),
@@ -400,8 +405,8 @@ function callParts(call: Call, port: ItemPort): ComponentChild[] {
   return [
     stateIcon(call.state),
     path === undefined ? h("span", matches === undefined ? "grow" : "cut", { title }, title) : opener(title, () => port.open(path)),
-    lines !== undefined && h("span", "faint", { "aria-label": t("lines", lines) }, lines),
-    matches !== undefined && h("span", "faint", {}, t("matches", matches)),
+    lines !== undefined && h("span", "faint", { "aria-label": l10n.t("lines {0}", lines) }, lines),
+    matches !== undefined && h("span", "faint", {}, l10n.t("{0} found", matches)),
     note !== undefined && h("span", "faint", {}, note),
   ];
 }
@@ -420,6 +425,6 @@ function stateIcon(state: Call["state"]): VNode {
 }
 
 function stateWord({ state, note }: Call): string {
-  const word = t(`state${state.charAt(0).toUpperCase()}${state.slice(1)}`);
+  const word = stateText(state, true);
   return note === undefined ? word : `${word}, ${note}`;
 }

@@ -1,3 +1,4 @@
+import { l10n } from "vscode";
 import { Component, type VNode } from "preact";
 import { memo } from "preact/compat";
 
@@ -7,7 +8,6 @@ import { oneLine } from "../src/text/display";
 import { type ItemPort, ItemView } from "./items";
 import { wordsOf } from "./markdown";
 import { button, h, icon, part } from "./parts";
-import { t } from "./strings";
 import type { Turn } from "./turns";
 
 /** Items that are drawn at once. Earlier turns are drawn when the reader comes to them. */
@@ -88,23 +88,25 @@ export class List extends Component<Props, State> {
     const { earlier, later, fault } = beyond;
     const earlierWords =
       from > 0 || earlier === "more"
-        ? [`↑ ${t("showEarlier")}`]
+        ? [`↑ ${l10n.t("Show Earlier")}`]
         : earlier === "loading"
-          ? [icon("loading", true), ` ${t("loadingEarlier")}`]
-          : [icon("error"), ` ${t("earlierFailed", oneLine(fault, 200))}`];
-    const laterWords = later === "loading" ? [icon("loading", true), ` ${t("loadingLater")}`] : [`↓ ${t("showLater")}`];
+          ? [icon("loading", true), ` ${l10n.t("Loading earlier messages…")}`]
+          : [icon("error"), ` ${l10n.t("Earlier messages could not be read: {0} Try Again", oneLine(fault, 200))}`];
+    const laterWords = later === "loading" ? [icon("loading", true), ` ${l10n.t("Loading later messages…")}`] : [`↓ ${l10n.t("Show Later")}`];
     const sections = shown.map(({ turn, items }) =>
       part(TurnView, { key: turn, items, port, reached: items.some(({ id }) => id === reached) ? reached : "" }),
     );
     return h(
       "main",
       "log",
-      { role: "log", "aria-live": "off", "aria-label": t("conversation"), tabindex: -1, ref: this.#mount, ...this.#handlers },
+      { role: "log", "aria-live": "off", "aria-label": l10n.t("Conversation"), tabindex: -1, ref: this.#mount, ...this.#handlers },
       button(earlierWords, "link-button beyond earlier", () => this.#wantEarlier(), { hidden: from === 0 && earlier === "none" }),
       h("div", "turns", { ref: (element: HTMLElement | null) => element !== null && (this.#turns = element) }, ...sections),
       button(laterWords, "link-button beyond later", () => this.props.ask("later"), { hidden: later === "none" }),
       h("div", "", { ref: this.#placeBelow }),
-      button(`↓ ${t(later === "none" ? "newItems" : "newest")}`, "pill", () => this.toEnd(), { hidden: later === "none" && (follows || !hasNews) }),
+      button(`↓ ${later === "none" ? l10n.t("New messages") : l10n.t("Newest messages")}`, "pill", () => this.toEnd(), {
+        hidden: later === "none" && (follows || !hasNews),
+      }),
     );
   }
 
@@ -142,7 +144,7 @@ export class List extends Component<Props, State> {
       this.#focusNearest(distance);
     }
     if (beyond.earlier === "loading" && before.beyond.earlier !== "loading") {
-      announce(t("loadingEarlier"));
+      announce(l10n.t("Loading earlier messages…"));
     }
     if (turns !== before.turns) {
       this.#isDrawn = true;

@@ -1,3 +1,4 @@
+import { l10n } from "vscode";
 import { render } from "preact";
 
 import { type Action, type FromPage, type ToPage, VERSION, type ViewState } from "../src/conversation/messages";
@@ -9,12 +10,12 @@ import { type ItemPort } from "./items";
 import { List } from "./list";
 import { part } from "./parts";
 import { bannerRows, editsBar, start, strip } from "./surroundings";
-import { setStrings, t } from "./strings";
 import { changed } from "./turns";
 import "./style.css";
 
 declare function acquireVsCodeApi(): { postMessage(message: unknown): void };
 
+document.title = l10n.t("Conversation");
 const editor = acquireVsCodeApi();
 const post = (message: FromPage): void => editor.postMessage({ v: VERSION, ...message });
 
@@ -56,7 +57,7 @@ const itemPort: ItemPort = {
     post({ type: "copy", id });
     // Emptied first: the same words would not be read twice.
     polite.textContent = "";
-    setTimeout(() => (polite.textContent = t("copied")), 50);
+    setTimeout(() => (polite.textContent = l10n.t("Copied")), 50);
   },
   restore: (id) => post({ type: "restore", id }),
   resend: (message) => composer.resend(message, list?.editedSince(message.id) === true),
@@ -115,8 +116,6 @@ addEventListener("message", ({ data }: MessageEvent<unknown>) => {
   }
   switch (data.type) {
     case "setup":
-      setStrings(data.strings);
-      document.title = t("conversation");
       composer.setup(data.history);
       break;
     case "turns":

@@ -1,8 +1,8 @@
+import { l10n } from "vscode";
 import DOMPurify from "dompurify";
 import MarkdownIt, { type Token } from "markdown-it";
 
 import { plainHosts, visible } from "../src/text/display";
-import { t } from "./strings";
 
 /** Characters of one text that are drawn as Markdown. The rest is plain: the agent may write without end. */
 const MOST_MARKDOWN = 200_000;
@@ -31,7 +31,7 @@ rules["link_close"] = () => {
 };
 rules["image"] = (tokens, index) => {
   const token = tokens[index];
-  const words = t("image", token?.content === "" ? attribute(token, "src") : (token?.content ?? ""));
+  const words = l10n.t("Image: {0}", token?.content === "" ? attribute(token, "src") : (token?.content ?? ""));
   return `<a class="link" data-target="${escapeHtml(attribute(token, "src"))}">${escapeHtml(words)}</a>`;
 };
 rules["fence"] = (tokens, index) => codeBlock(tokens[index]?.content ?? "", tokens[index]?.info.trim().split(/\s/u)[0] ?? "");
@@ -82,7 +82,7 @@ export function renderMarkdown(text: string): DocumentFragment {
     const target = link.dataset["target"] ?? "";
     link.setAttribute("role", "link");
     link.tabIndex = 0;
-    link.title = t("opensLink", target);
+    link.title = l10n.t("Opens {0}", target);
   }
   if (shown.length > MOST_MARKDOWN) {
     fragment.append(plain(shown.slice(MOST_MARKDOWN)));

@@ -1,9 +1,9 @@
+import { l10n } from "vscode";
 import type { VNode } from "preact";
 
 import type { CommandName, FromPage, MentionRow } from "../src/conversation/messages";
 import { type Trigger, commandRows, triggerAt } from "../src/text/trigger";
 import { h, icon } from "./parts";
-import { t } from "./strings";
 
 /** Time after the last key before the extension is asked, in milliseconds. */
 const ASK_MS = 80;
@@ -55,7 +55,7 @@ export class Mentions {
       const parts = [icon(row.icon), h("span", "name cut", {}, row.label), h("span", "faint cut grow", {}, row.detail)];
       return h("div", "mention", { role: "option", ...attributes }, ...parts);
     });
-    const rows = options.length === 0 ? [h("div", "faint note", {}, t("mentionNone"))] : options;
+    const rows = options.length === 0 ? [h("div", "faint note", {}, l10n.t("Nothing found"))] : options;
     return h("div", "mentions", { role: "listbox", id: "mentions", "aria-label": this.#name }, ...rows);
   }
 
@@ -72,11 +72,11 @@ export class Mentions {
     }
     if (trigger.sign === "/") {
       this.#show(
-        t("commands"),
+        l10n.t("Commands"),
         commandRows(trigger.query).map((row) => ({
           icon: row.icon,
           label: `/${row.name}`,
-          detail: t(row.words),
+          detail: row.words,
           take: () => this.#run(row.command),
         })),
       );
@@ -91,7 +91,7 @@ export class Mentions {
     const trigger = this.#trigger;
     if (id === this.#asked && trigger?.sign === "@" && document.activeElement === this.text) {
       this.#show(
-        t("mentions"),
+        l10n.t("Files, symbols and more to attach"),
         rows.map((row, index) => ({ ...row, take: () => this.#choose(id, index, row.label) })),
       );
     }

@@ -16,7 +16,6 @@ import { type FromPage, VERSION, readMessage } from "./messages";
 import type { Page, Port } from "./port";
 import { type Around, footerOf, viewState } from "./state";
 import { restoredTurns } from "./restored";
-import { pageStrings } from "./strings";
 import { type Draft, Sync } from "./sync";
 
 /** At most one repaint in this many milliseconds: a stream may bring hundreds of pieces a second. */
@@ -175,7 +174,7 @@ export class ConversationController implements Disposable {
         this.#ready = true;
         this.#composing.pageBegan();
         void this.parts.reading.load(this.#session, "newest");
-        this.#page?.post({ v: VERSION, type: "setup", strings: pageStrings, history: memory.history });
+        this.#page?.post({ v: VERSION, type: "setup", history: memory.history });
         this.#page?.post({ v: VERSION, type: "reminders", shown: this.#reminders });
         this.#reset();
         break;

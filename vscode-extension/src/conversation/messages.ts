@@ -234,11 +234,7 @@ export interface ViewState {
 
 /** Message to the page. */
 export type ToPage = { readonly v: typeof VERSION } & (
-  | {
-      readonly type: "setup";
-      readonly strings: Readonly<Record<string, string>>;
-      readonly history: readonly string[];
-    }
+  | { readonly type: "setup"; readonly history: readonly string[] }
   /** Changes of the list since the message with the revision before. */
   | {
       readonly type: "turns";

@@ -1,10 +1,11 @@
 import { l10n } from "vscode";
 
 import type { MessageRole, ToolState } from "../protocol";
-import { endText, leftText, stateText } from "../plan/rowLabels";
+import { leftText } from "../plan/rowLabels";
 import type { Entry } from "../stores/transcript";
 import { exact, oneLine, plainHosts, visible } from "../text/display";
 import { textOf } from "../text/messages";
+import { endText, stateText } from "../text/states";
 
 /** Lines of a tool's output shown from its beginning and its end, where the news is. */
 const HEAD_LINES = 8;

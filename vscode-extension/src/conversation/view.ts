@@ -250,6 +250,7 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
       nonce: randomBytes(18).toString("base64url"),
       language: vscode.env.language.replace(/[^\w-]/gu, ""),
       tab: place === this.#tab,
+      strings: vscode.l10n.bundle ?? {},
     });
   }
 

@@ -1,6 +1,6 @@
 import { env, l10n } from "vscode";
 
-import type { SubagentPhase, EndReason, ToolState } from "../protocol";
+import type { SubagentPhase } from "../protocol";
 import type { Turn } from "../stores/session";
 import { firstParagraph, lastQuestion } from "../text/answer";
 import * as counted from "../text/counts";
@@ -9,6 +9,7 @@ import { textOf } from "../text/messages";
 import { wordsOfOwn } from "../text/ownMessages";
 import { duration, spokenDuration } from "../text/duration";
 import { lastLine, processState } from "../text/processes";
+import { capitalised, endText, stateText } from "../text/states";
 import {
   type SubagentRow,
   type CommandRow,
@@ -53,32 +54,6 @@ export const rowText = byKind<RowText>({
 export function leftText({ openItems: open, uncheckedEdits = false }: { readonly openItems: number; readonly uncheckedEdits?: boolean }): string[] {
   const items = open === 0 ? [] : [open === 1 ? l10n.t("1 plan item open") : l10n.t("{0} plan items open", open)];
   return uncheckedEdits ? [...items, UNCHECKED] : items;
-}
-
-const ENDS: Readonly<Record<EndReason, string>> = {
-  completed: l10n.t("done"),
-  needsInput: l10n.t("waits for your reply"),
-  cancelled: l10n.t("cancelled"),
-  failed: l10n.t("failed"),
-  limit: l10n.t("stopped at a limit"),
-  interrupted: l10n.t("interrupted"),
-};
-export const endText = (reason: EndReason): string => ENDS[reason];
-
-const STATES: Readonly<Record<ToolState, string>> = {
-  queued: l10n.t("queued"),
-  awaitingApproval: l10n.t("waits for approval"),
-  running: l10n.t("running"),
-  done: l10n.t("passed"),
-  failed: l10n.t("failed"),
-  declined: l10n.t("declined"),
-  cancelled: l10n.t("cancelled"),
-};
-
-/** State of a command. Without a running turn, an unfinished command was interrupted. */
-export function stateText(state: ToolState, running: boolean): string {
-  const isOver = state !== "queued" && state !== "awaitingApproval" && state !== "running";
-  return running || isOver ? STATES[state] : l10n.t("interrupted");
 }
 
 function turnText({ turn, waits }: TurnRow): RowText {
@@ -318,7 +293,5 @@ const spoken = (ms: number): string => spokenDuration(ms, env.language);
 const list = (...facts: string[]): string => facts.filter((fact) => fact !== "").join(", ");
 
 const lines = (...parts: string[]): string => parts.filter((part) => part !== "").join("\n");
-
-export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const whole = (ms: number): number => Math.floor(ms / 1_000) * 1_000;

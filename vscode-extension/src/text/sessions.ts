@@ -1,10 +1,10 @@
 import { l10n } from "vscode";
 
-import type { EndReason, SessionMatch, SessionSummary } from "../protocol";
-import { capitalised, endText } from "../plan/rowLabels";
+import type { SessionMatch, SessionSummary } from "../protocol";
 import { dollars } from "../status/meter";
 import { ago } from "./ago";
 import { label } from "./display";
+import { END_ICONS, capitalised, endText } from "./states";
 
 /** Row of a session in the list. */
 export interface SessionText {
@@ -18,15 +18,6 @@ export interface SessionGroup {
   readonly heading: string;
   readonly sessions: readonly SessionSummary[];
 }
-
-const END_ICONS: Readonly<Partial<Record<EndReason, string>>> = {
-  completed: "check",
-  needsInput: "question",
-  cancelled: "circle-slash",
-  failed: "error",
-  limit: "debug-pause",
-  interrupted: "debug-disconnect",
-};
 
 /** Name of a session, else its task. */
 export function sessionTitle({ name, task }: Pick<SessionSummary, "name" | "task">): string {
@@ -114,7 +105,7 @@ function icon(session: SessionSummary): string {
     case "waiting":
       return "warning";
     case "ended":
-      return session.lockedElsewhere ? "lock" : session.end === undefined ? "comment-discussion" : (END_ICONS[session.end] ?? "comment-discussion");
+      return session.lockedElsewhere ? "lock" : session.end === undefined ? "comment-discussion" : END_ICONS[session.end];
   }
 }
 

@@ -1,3 +1,5 @@
+import { l10n } from "vscode";
+
 import type { CommandName } from "../conversation/messages";
 
 /** A mention or a command that is being written: from its sign to the cursor. */
@@ -24,17 +26,16 @@ export function triggerAt(text: string, cursor: number): Trigger | undefined {
 interface CommandRow {
   readonly name: string;
   readonly icon: string;
-  /** Key of the explanation among the strings of the page. */
   readonly words: string;
   readonly command: CommandName;
 }
 
 const COMMANDS: readonly CommandRow[] = [
-  { name: "plan", icon: "list-tree", words: "commandPlan", command: "cairn.chooseMode" },
-  { name: "compact", icon: "fold", words: "commandCompact", command: "cairn.compact" },
-  { name: "export", icon: "export", words: "commandExport", command: "cairn.exportMarkdown" },
-  { name: "mode", icon: "checklist", words: "commandMode", command: "cairn.chooseMode" },
-  { name: "model", icon: "hubot", words: "commandModel", command: "cairn.chooseModel" },
+  { name: "plan", icon: "list-tree", words: l10n.t("choose plan mode or another one"), command: "cairn.chooseMode" },
+  { name: "compact", icon: "fold", words: l10n.t("shorten the conversation to save room"), command: "cairn.compact" },
+  { name: "export", icon: "export", words: l10n.t("save the conversation as Markdown"), command: "cairn.exportMarkdown" },
+  { name: "mode", icon: "checklist", words: l10n.t("choose how edits are reviewed"), command: "cairn.chooseMode" },
+  { name: "model", icon: "hubot", words: l10n.t("choose the model"), command: "cairn.chooseModel" },
 ];
 
 export function commandRows(query: string): readonly CommandRow[] {

@@ -3,9 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { TEXT_CHARS } from "../../src/conversation/attachmentLimits";
 import type { FromPage, SentChip, ViewState } from "../../src/conversation/messages";
-import { pageStrings } from "../../src/conversation/strings";
 import { Composer } from "../composer";
-import { setStrings } from "../strings";
 
 const state: ViewState = {
   session: "s",
@@ -78,7 +76,6 @@ function open(over: Partial<ViewState> = {}) {
 beforeEach(() => {
   vi.useFakeTimers();
   Element.prototype.scrollIntoView = () => undefined;
-  setStrings(pageStrings);
 });
 
 describe("a message that is edited and sent again", () => {

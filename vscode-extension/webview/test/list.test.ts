@@ -7,22 +7,9 @@ import type { Item, ToPage } from "../../src/conversation/messages";
 import type { Beyond, Direction } from "../../src/stores/reading";
 import { List } from "../list";
 import { part } from "../parts";
-import { setStrings } from "../strings";
 import { changed } from "../turns";
 
 beforeAll(() => {
-  setStrings({
-    you: "You",
-    agent: "Cairn",
-    conversation: "Conversation",
-    newItems: "New messages",
-    showEarlier: "Show Earlier",
-    loadingEarlier: "Loading earlier messages…",
-    earlierFailed: "Not read: {0}",
-    newest: "Newest messages",
-    resend: "Edit and Resend",
-    copyMessage: "Copy Message",
-  });
   // Sizes are not known in this environment: nothing is observed.
   vi.stubGlobal(
     "ResizeObserver",
@@ -267,7 +254,7 @@ describe("a long conversation", () => {
     expect([ids()[0], asked]).toEqual(["t0.a", ["earlier"]]);
     expect((document.activeElement as HTMLElement).dataset["id"]).toBe("t0.a");
     draw({ beyond: { ...none, earlier: "failed", fault: "the disk is gone" } });
-    expect(earlier()?.textContent).toContain("Not read: the disk is gone");
+    expect(earlier()?.textContent).toContain("Earlier messages could not be read: the disk is gone");
     click(earlier());
     press(page.querySelector(".item"), "PageUp");
     expect(asked).toEqual(["earlier", "earlier", "earlier"]);

@@ -1,10 +1,7 @@
 // @vitest-environment jsdom
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
 import { renderMarkdown, settledLength, wordsOf } from "../markdown";
-import { setStrings } from "../strings";
-
-beforeAll(() => setStrings({ image: "Image: {0}", opensLink: "Opens {0}" }));
 
 function html(text: string): string {
   const holder = document.createElement("div");
