@@ -9,7 +9,6 @@ import { showMenu } from "./commands/menu";
 import { ModelCheck } from "./commands/modelCheck";
 import { ModelPicker } from "./commands/modelPicker";
 import { chooseMode } from "./commands/modes";
-import { ModelSetup } from "./commands/modelSetup";
 import { manageRules } from "./commands/rules";
 import { SessionCommands } from "./commands/sessions";
 import { TaskRequests } from "./commands/taskRequests";
@@ -177,16 +176,14 @@ function taskParts(
 ): { readonly conversation: ConversationView; readonly parts: vscode.Disposable[] } {
   const { workspaceState, storageUri, extensionUri } = context;
   const reading = new Reading(store, (sessionId, end) => readPage(daemon, sessionId, end), reasonOf);
-  const setup = new ModelSetup(store);
   const tasks = new TaskRequests(daemon, store);
   const memory = new ComposerMemory(workspaceState, storageUri && new ContentFolder(vscode.Uri.joinPath(storageUri, "drafts")));
   const page = vscode.Uri.joinPath(extensionUri, "dist", "webview");
   const parts = { store, asking, reading, tasks, servers: models.servers, memory };
-  const conversation = new ConversationView(parts, setup, page, workspaceState, log);
+  const conversation = new ConversationView(parts, page, workspaceState, log);
   return {
     conversation,
     parts: [
-      setup,
       conversation,
       new PlanTree(store),
       new PlanCommands(store),
@@ -195,7 +192,7 @@ function taskParts(
       new CommandOutputs(reading),
       new ApprovalCommands(store, conversation),
       waitingNotice(store, conversation),
-      new TaskCommands(tasks, store, setup, conversation),
+      new TaskCommands(tasks, store, conversation),
       new EntryPoints(conversation),
       new SessionCommands(daemon, store, () => history.refresh()),
       new StatusBar(store),

@@ -7,7 +7,6 @@ import type { Turn } from "../stores/session";
 import type { Store } from "../stores/store";
 import { showFailure } from "../status/offer";
 import { CONTINUE_PLAN, RUN_PLAN } from "../text/ownMessages";
-import type { ModelSetup } from "./modelSetup";
 import type { TaskRequests } from "./taskRequests";
 
 /** Language of documents in which a message is written. */
@@ -30,7 +29,6 @@ export class TaskCommands implements vscode.Disposable {
   constructor(
     private readonly tasks: TaskRequests,
     private readonly store: Store,
-    private readonly setup: ModelSetup,
     private readonly view: Composer,
   ) {
     this.#subscriptions = vscode.Disposable.from(
@@ -116,7 +114,7 @@ export class TaskCommands implements vscode.Disposable {
     } else if (turn.phase.kind === "started") {
       vscode.window.setStatusBarMessage(vscode.l10n.t("Cairn: a task is running. Cancel it first, or wait for its end."), 5_000);
     } else {
-      await this.#try(turn.text, () => this.tasks.again(turn));
+      await this.#try(() => this.tasks.again(turn));
     }
   }
 
@@ -145,20 +143,20 @@ export class TaskCommands implements vscode.Disposable {
 
   /** Starts a turn; false if it was refused. */
   async #start(text: string, sessionId: string | undefined, context: TaskContext, mode?: ReviewMode): Promise<boolean> {
-    return await this.#try(text, () => this.tasks.start(text, sessionId, context, mode));
+    return await this.#try(() => this.tasks.start(text, sessionId, context, mode));
   }
 
   async #steer(turn: Turn, text: string): Promise<boolean> {
-    return await this.#try(text, () => this.tasks.steer(turn, text));
+    return await this.#try(() => this.tasks.steer(turn, text));
   }
 
   /** Makes a request. If it is refused, shows why and returns false. */
-  async #try(text: string, request: () => Promise<void>): Promise<boolean> {
+  async #try(request: () => Promise<void>): Promise<boolean> {
     try {
       await request();
       return true;
     } catch (error) {
-      void (kindOf(error) === "noModel" ? this.setup.offer(text, () => this.view.focus()) : showFailure(error));
+      void (kindOf(error) === "noModel" ? vscode.commands.executeCommand("cairn.chooseModel") : showFailure(error));
       return false;
     }
   }

@@ -113,7 +113,7 @@ export class Composing {
       this.tray.settle(session, attachments);
       this.owner.changed();
       this.owner.post({ v: VERSION, type: "failed", text, reason: reasonOf(error) });
-      this.port.refused(text, error);
+      this.port.refused(error);
       return;
     }
     this.tray.settle(session, []);
@@ -145,7 +145,7 @@ export class Composing {
       await this.tasks.again(turn);
     } catch (error) {
       this.owner.post({ v: VERSION, type: "failed", text: turn.text, reason: reasonOf(error) });
-      this.port.refused(turn.text, error);
+      this.port.refused(error);
     }
   }
 

@@ -23,7 +23,7 @@ export interface Port {
   focused(on: boolean): void;
   log(message: string): void;
   /** Words of the user did not arrive; the page has them again. */
-  refused(text: string, error: unknown): void;
+  refused(error: unknown): void;
   now(): number;
   /** The state that the page got, for the header around it. */
   changed(state: ViewState): void;

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 
 import * as vscode from "vscode";
 
-import type { ModelSetup } from "../commands/modelSetup";
 import { taskContext } from "../commands/tasks";
 import { kindOf } from "../daemon/agent";
 import type { Attachment } from "../protocol";
@@ -65,7 +64,6 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
 
   constructor(
     private readonly parts: Parts,
-    setup: ModelSetup,
     private readonly folder: vscode.Uri,
     private readonly memory: vscode.Memento,
     private readonly log: vscode.LogOutputChannel,
@@ -80,9 +78,9 @@ export class ConversationView implements vscode.WebviewViewProvider, vscode.Webv
       copy: (text) => void vscode.env.clipboard.writeText(text),
       focused: (on) => this.#setFocused(on),
       log: (message) => log.warn(message),
-      refused: (text, error) => {
+      refused: (error) => {
         if (kindOf(error) === "noModel") {
-          void setup.offer(text, () => this.focus());
+          void vscode.commands.executeCommand("cairn.chooseModel");
         }
       },
       now: () => performance.now(),
