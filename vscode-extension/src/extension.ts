@@ -50,7 +50,7 @@ import { Asking } from "./stores/approval";
 import { Batcher } from "./stores/batcher";
 import { keepModes, readModes } from "./stores/mode";
 import { Reading } from "./stores/reading";
-import { emptyState } from "./stores/state";
+import { type Change, NOTIFIED, emptyState } from "./stores/state";
 import { Store } from "./stores/store";
 import { approvalOf } from "./text/approval";
 import { readPage } from "./commands/pages";
@@ -89,10 +89,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     keepModes(store, context.workspaceState),
     ...(port === undefined ? [] : [reportState(port, { ...stateOf(store, conversation), ...surface })]),
     followModeSetting(store),
+    store.on(["sessions"], ({ change }) => {
+      if (change.kind === "turn" && change.turn.phase.kind === "started" && change.turn.sessionId === store.state.sessions.current) {
+        void conversation.taskBegan();
+      }
+    }),
     ...simpleCommands(daemon, store, models, log),
   );
   void conversation.introduce(context.globalState);
-  const reviewNews = listen(daemon, store, conversation);
+  const reviewNews = listen(daemon, store);
   answerRequests(daemon, asking, edits);
   context.subscriptions.push(
     daemon.onDidChangeLink((link) => {
@@ -217,22 +222,10 @@ function simpleCommands(daemon: Agent, store: Store, models: ModelPicker, log: v
 }
 
 /** Applies each notification of the daemon to the state. Returns the batcher of those about reviews. */
-function listen(daemon: Agent, store: Store, conversation: ConversationView): Batcher<ReviewNotification> {
-  daemon.onNotification(notifications.turn, (turn) => {
-    store.apply({ kind: "turn", turn });
-    if (turn.phase.kind === "started" && turn.sessionId === store.state.sessions.current) {
-      void conversation.taskBegan();
-    }
-  });
-  daemon.onNotification(notifications.plan, (plan) => store.apply({ kind: "plan", plan }));
-  daemon.onNotification(notifications.message, (message) => store.apply({ kind: "message", message }));
-  daemon.onNotification(notifications.tool, (tool) => store.apply({ kind: "tool", tool }));
-  daemon.onNotification(notifications.output, (output) => store.apply({ kind: "output", output }));
-  daemon.onNotification(notifications.queue, (queue) => store.apply({ kind: "queue", queue }));
-  daemon.onNotification(notifications.processes, (processes) => store.apply({ kind: "processes", processes }));
-  daemon.onNotification(notifications.subagent, (subagent) => store.apply({ kind: "subagent", subagent }));
-  daemon.onNotification(notifications.usage, (usage) => store.apply({ kind: "usage", usage }));
-  daemon.onNotification(notifications.status, (status) => store.apply({ kind: "status", status }));
+function listen(daemon: Agent, store: Store): Batcher<ReviewNotification> {
+  for (const kind of NOTIFIED) {
+    daemon.onNotification<unknown>(notifications[kind], (value) => store.apply({ kind, [kind]: value } as Change));
+  }
   const batcher = new Batcher<ReviewNotification>((reviews) => store.apply({ kind: "reviews", reviews }));
   daemon.onNotification(notifications.review, (review) => batcher.add(review));
   return batcher;

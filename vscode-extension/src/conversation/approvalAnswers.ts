@@ -1,3 +1,4 @@
+import { approvalIn } from "../stores/approval";
 import { ARMED_AFTER_MS, type Asking } from "../stores/approval";
 import type { Store } from "../stores/store";
 import type { FromPage } from "./messages";
@@ -36,7 +37,7 @@ export class ApprovalAnswers {
 
   /** Gives an answer, and returns the turn in which it counted. The time is checked by the page's clock and by ours. */
   give({ id, decision, words, shownForMs }: Extract<FromPage, { type: "approve" }>): string | undefined {
-    const params = this.store.state.approvals.get(id);
+    const params = approvalIn(this.store.state, id);
     const asked = this.#asked.get(id);
     if (params === undefined) {
       return undefined;

@@ -1,3 +1,4 @@
+import { approvalIn } from "../stores/approval";
 import * as vscode from "vscode";
 
 import type { Store } from "../stores/store";
@@ -23,14 +24,14 @@ export class ApprovalCommands implements vscode.Disposable {
       this.#previews,
       store.on(["approvals"], ({ before }) => {
         before.approvals.waiting
-          .filter(({ approvalId }) => store.state.approvals.get(approvalId) === undefined)
+          .filter(({ approvalId }) => approvalIn(store.state, approvalId) === undefined)
           .forEach(({ approvalId }) => this.#previews.close(approvalId));
       }),
       key("cairn.allow", "y"),
       key("cairn.deny", "n"),
       vscode.commands.registerCommand("cairn.chooseAnswer", (number: unknown) => view.answer(String(number))),
       vscode.commands.registerCommand("cairn.approval.showChange", (id: unknown) => {
-        const approval = store.state.approvals.get(String(id));
+        const approval = approvalIn(store.state, String(id));
         return approval && this.#previews.open(approval);
       }),
     );

@@ -279,7 +279,7 @@ export class ConversationController implements Disposable {
       this.#fresh = false;
     }
     for (const { approvalId } of before.approvals.waiting) {
-      if (approvals.get(approvalId) === undefined) {
+      if (!approvals.waiting.some((waiting) => waiting.approvalId === approvalId)) {
         this.#answers.settled(approvalId);
       }
     }

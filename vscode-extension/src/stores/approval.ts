@@ -1,6 +1,7 @@
 import type { ApprovalDecision, ApproveResult, AskParams, AskResult } from "../protocol";
 import type { Approval } from "../text/approval";
 import type { Disposable } from "./emitter";
+import type { State } from "./state";
 import type { Store } from "./store";
 
 /**
@@ -9,43 +10,30 @@ import type { Store } from "./store";
  */
 export const ARMED_AFTER_MS = 700;
 
-/** Approvals that wait for the user, oldest first. The first answer wins. */
-export class Approvals {
-  constructor(readonly waiting: readonly Approval[] = []) {}
+/** Requests that wait for the user, oldest first. */
+export class Waiting<T> {
+  constructor(readonly waiting: readonly T[] = []) {}
 
-  get(approvalId: string): Approval | undefined {
-    return this.waiting.find((approval) => approval.approvalId === approvalId);
+  with(request: T): Waiting<T> {
+    return new Waiting([...this.waiting, request]);
   }
 
-  with(approval: Approval): Approvals {
-    return new Approvals([...this.waiting, approval]);
-  }
-
-  without(matches: (approval: Approval) => boolean): Approvals {
-    return this.waiting.some(matches) ? new Approvals(this.waiting.filter((approval) => !matches(approval))) : this;
+  without(matches: (request: T) => boolean): Waiting<T> {
+    return this.waiting.some(matches) ? new Waiting(this.waiting.filter((request) => !matches(request))) : this;
   }
 }
 
-/** Questions of the agent that wait for the user's words, oldest first. */
-export class Questions {
-  constructor(readonly waiting: readonly AskParams[] = []) {}
-
-  with(question: AskParams): Questions {
-    return new Questions([...this.waiting, question]);
-  }
-
-  without(matches: (question: AskParams) => boolean): Questions {
-    return this.waiting.some(matches) ? new Questions(this.waiting.filter((question) => !matches(question))) : this;
-  }
-}
+/** Approvals that wait. The first answer wins. */
+export const approvalIn = ({ approvals }: Pick<State, "approvals">, id: string): Approval | undefined =>
+  approvals.waiting.find(({ approvalId }) => approvalId === id);
 
 /**
  * Requests of the daemon to the user. Each is answered once: by the user, or without words when the state no longer has
  * it, because its call or its turn is over.
  */
 export class Asking implements Disposable {
-  readonly #approvals = new Map<string, (result: ApproveResult) => void>();
-  readonly #questions = new Map<string, (result: AskResult) => void>();
+  /** What to do with the answer to each request, and without one. */
+  readonly #open = new Map<string, (result?: ApproveResult & AskResult) => void>();
   readonly #subscription: Disposable;
 
   constructor(private readonly store: Store) {
@@ -58,26 +46,25 @@ export class Asking implements Disposable {
 
   approve(approval: Approval): Promise<ApproveResult> {
     return new Promise((resolve) => {
-      this.#approvals.set(approval.approvalId, resolve);
+      this.#open.set(approval.approvalId, (result = { decision: "deny" }) => resolve(result));
       this.store.apply({ kind: "approval", approval });
     });
   }
 
   ask(question: AskParams): Promise<AskResult> {
     return new Promise((resolve) => {
-      this.#questions.set(question.questionId, resolve);
+      this.#open.set(question.questionId, (result) => resolve(result ?? {}));
       this.store.apply({ kind: "question", question });
     });
   }
 
   /** Answers an approval, with feedback for the agent or without; false if it was answered or withdrawn before. */
   answerApproval(approvalId: string, decision: ApprovalDecision, words = ""): boolean {
-    if (this.store.state.approvals.get(approvalId) === undefined) {
-      return false;
-    }
+    const isOpen = approvalIn(this.store.state, approvalId) !== undefined;
     const feedback = words.trim();
-    this.#settle(approvalId, feedback === "" ? { decision } : { decision, feedback });
-    return true;
+    this.#resolve(approvalId, { decision, ...(feedback !== "" && { feedback }) });
+    this.store.apply({ kind: "settled", approvalId });
+    return isOpen;
   }
 
   /** Answers a question; without words it is dismissed. */
@@ -89,30 +76,18 @@ export class Asking implements Disposable {
 
   /** The daemon no longer waits. A denial is the only safe answer if it still does. */
   withdraw(approvalId: string): void {
-    this.#settle(approvalId, { decision: "deny" });
+    this.answerApproval(approvalId, "deny");
   }
 
-  #settle(approvalId: string, result: ApproveResult): void {
-    this.#approvals.get(approvalId)?.(result);
-    this.#approvals.delete(approvalId);
-    this.store.apply({ kind: "settled", approvalId });
-  }
-
-  #resolve(questionId: string, result: AskResult): void {
-    this.#questions.get(questionId)?.(result);
-    this.#questions.delete(questionId);
+  #resolve(id: string, result?: Partial<ApproveResult & AskResult>): void {
+    this.#open.get(id)?.(result as ApproveResult & AskResult);
+    this.#open.delete(id);
   }
 
   /** Answers what the state no longer has. */
   #follow(): void {
     const { approvals, questions } = this.store.state;
-    for (const [id, resolve] of this.#approvals) {
-      if (approvals.get(id) === undefined) {
-        resolve({ decision: "deny" });
-        this.#approvals.delete(id);
-      }
-    }
-    const asked = new Set(questions.waiting.map(({ questionId }) => questionId));
-    [...this.#questions.keys()].filter((id) => !asked.has(id)).forEach((id) => this.#resolve(id, {}));
+    const ids = new Set([...approvals.waiting.map(({ approvalId }) => approvalId), ...questions.waiting.map(({ questionId }) => questionId)]);
+    [...this.#open.keys()].filter((id) => !ids.has(id)).forEach((id) => this.#resolve(id));
   }
 }

@@ -1,23 +1,15 @@
 import type {
   AskParams,
   EarlierPlan,
-  MessageNotification,
-  OutputNotification,
-  PlanNotification,
-  ProcessesNotification,
-  QueueNotification,
+  NotificationMethod,
   ReviewMode,
   ReviewNotification,
   SessionSnapshot,
   StateResult,
-  StatusNotification,
-  SubagentNotification,
-  ToolNotification,
-  TurnNotification,
-  UsageNotification,
+  notifications,
 } from "../protocol";
 import type { Approval } from "../text/approval";
-import { Approvals, Questions } from "./approval";
+import { Waiting } from "./approval";
 import { Modes } from "./mode";
 import { Plans } from "./plan";
 import { Reviews } from "./review";
@@ -32,28 +24,28 @@ export interface State {
   readonly plans: Plans;
   readonly transcript: Transcript;
   readonly reviews: Reviews;
-  readonly approvals: Approvals;
-  readonly questions: Questions;
+  readonly approvals: Waiting<Approval>;
+  readonly questions: Waiting<AskParams>;
   readonly modes: Modes;
 }
+
+/** Notifications that are changes as they come. Those of reviews are batched, and those of checks are not part of the state. */
+export const NOTIFIED = ["turn", "plan", "message", "tool", "output", "queue", "processes", "subagent", "usage", "status"] as const;
+type Notifications = typeof notifications;
+type Notified = {
+  [K in (typeof NOTIFIED)[number]]: { readonly kind: K } & {
+    readonly [P in K]: Notifications[K] extends NotificationMethod<infer Params> ? Params : never;
+  };
+}[(typeof NOTIFIED)[number]];
 
 /** Notifications of the daemon, answers to requests, and choices of the user, all that changes the {@link State}. */
 export type Change =
   | { readonly kind: "link"; readonly link: Link }
   /** Answer to `agent/state` of a daemon, which may be a new one. */
   | { readonly kind: "connected"; readonly state: StateResult }
-  | { readonly kind: "status"; readonly status: StatusNotification }
-  | { readonly kind: "turn"; readonly turn: TurnNotification }
-  | { readonly kind: "plan"; readonly plan: PlanNotification }
+  | Notified
   /** Answer to `agent/plan/history`, oldest first. */
   | { readonly kind: "history"; readonly sessionId: string; readonly turns: readonly EarlierPlan[] }
-  | { readonly kind: "message"; readonly message: MessageNotification }
-  | { readonly kind: "tool"; readonly tool: ToolNotification }
-  | { readonly kind: "output"; readonly output: OutputNotification }
-  | { readonly kind: "usage"; readonly usage: UsageNotification }
-  | { readonly kind: "queue"; readonly queue: QueueNotification }
-  | { readonly kind: "processes"; readonly processes: ProcessesNotification }
-  | { readonly kind: "subagent"; readonly subagent: SubagentNotification }
   | { readonly kind: "reviews"; readonly reviews: readonly ReviewNotification[] }
   /** Answer to `agent/sessions/open`: the session comes into view. */
   | { readonly kind: "opened"; readonly session: SessionSnapshot }
@@ -78,8 +70,8 @@ export function emptyState(modes = new Modes("review"), canonical?: (uri: string
     plans: new Plans(),
     transcript: new Transcript(),
     reviews: new Reviews(canonical),
-    approvals: new Approvals(),
-    questions: new Questions(),
+    approvals: new Waiting(),
+    questions: new Waiting(),
     modes,
   };
 }
@@ -141,7 +133,7 @@ function linked(state: State, { link }: Of<"link">): Partial<State> {
   // The daemon is gone, and with it its questions and processes.
   return link.kind === "running"
     ? { status }
-    : { status, sessions: state.sessions.disconnected(), approvals: new Approvals(), questions: new Questions() };
+    : { status, sessions: state.sessions.disconnected(), approvals: new Waiting(), questions: new Waiting() };
 }
 
 /** Replaces everything: a new daemon counts its revisions from the start. */
