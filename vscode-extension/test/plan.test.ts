@@ -168,7 +168,7 @@ describe("the rows under a plan item", () => {
       command("running", true),
       command("running", false),
     ]).toEqual([
-      "0.8 s | Run npm test, passed, 0.8 seconds",
+      "0.8 s | Run npm test, done, 0.8 seconds",
       "failed, 1 min 1 s | Run npm test, failed, 1 minute 1 second",
       "declined | Run npm test, declined",
       "waits for approval | Run npm test, waits for approval",

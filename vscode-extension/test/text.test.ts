@@ -9,8 +9,7 @@ import { Countdown } from "../src/status/countdown";
 import { type Facts, statusLabel } from "../src/status/label";
 import { meter } from "../src/status/meter";
 import type { Entry } from "../src/stores/transcript";
-import { alwaysRows, approvalNotice, previewName } from "../src/text/approval";
-import { pieces } from "../src/text/width";
+import { approvalNotice, previewName } from "../src/text/approval";
 import { plainText, oneLine, sentences, visible } from "../src/text/display";
 import { textHash } from "../src/text/hash";
 import { fenced } from "../src/text/fence";
@@ -349,64 +348,6 @@ describe("the countdown to the next attempt", () => {
     expect(countdown.left(waiting(3))).toBe(2500);
     countdown.dispose();
     vi.useRealTimers();
-  });
-});
-
-describe("the rules that an answer would store", () => {
-  const rows = (rules: string[], more: { rulesFolder?: string; pattern?: string } = {}): string[] =>
-    alwaysRows({ rules, ...more }).map(({ label, description = "", detail = "", separator }) =>
-      [separator === true ? `-- ${label}` : label, description, detail].filter((part) => part !== "").join(" | "),
-    );
-
-  it("show the beginning that any further words may follow", () => {
-    const row = alwaysRows({ rules: ["npm test -- a"], pattern: "npm test *" }).find(({ decision }) => decision === "allowPattern");
-    expect(row).toMatchObject({ label: "$(shield) Always Allow in This Folder, with Any Further Words", detail: "npm test *" });
-    expect(alwaysRows({ rules: ["npm test -- a"] }).some(({ decision }) => decision === "allowPattern")).toBe(false);
-  });
-
-  it("show a short rule in one row, and a folder below the rules", () => {
-    expect(rows(["npm test"])).toEqual(["$(shield) Always Allow in This Folder | word for word: | npm test"]);
-    expect(rows(["npm test"], { rulesFolder: "/w/a" })).toEqual([
-      "$(shield) Always Allow in the Folder It Enters | 1 command, word for word: see below",
-      "-- ",
-      "npm test",
-      "$(folder) /w/a",
-    ]);
-  });
-
-  it("list several rules, and a long one over several rows", () => {
-    expect(rows(["npm run lint", "npm test"])).toEqual([
-      "$(shield) Always Allow in This Folder | 2 commands, word for word: see below",
-      "-- ",
-      "npm run lint",
-      "npm test",
-    ]);
-    expect(rows([`npm ${"W".repeat(40)}`]).slice(-2)).toEqual([`npm ${"W".repeat(26)}`, `↪ ${"W".repeat(14)}`]);
-  });
-
-  it("show icons, links and invisible characters as text", () => {
-    expect(rows(["echo '$(check)\u202e'"]).join("\n")).not.toMatch(/ \$\(check\)'|\u202e/u);
-  });
-});
-
-describe("the pieces of a line", () => {
-  it.each([
-    ["", 5, [""]],
-    ["abcdef", 3, ["abcd", "ef"]],
-    ["iiiiiiii", 3, ["iiiiiii", "i"]],
-    ["MMMM", 3, ["MMM", "M"]],
-    ["漢字漢字", 3, ["漢字", "漢字"]],
-    // Some letters are wider than any list; no two of them are drawn in one row.
-    ["\ufdfd\ufdfda", 3, ["\ufdfd", "\ufdfd", "a"]],
-    // A blank where a piece ends would not be seen.
-    ["aaa bb", 3, ["aa", "a bb"]],
-    ["aaaa bb", 3, ["aaa", "a bb"]],
-    ["aa b M", 3, ["aa b ", "M"]],
-    ["aa b a", 3, ["a", "a b a"]],
-    ["     ", 1, ["  ", "  ", " "]],
-    ["👍👍👍", 3, ["👍👍", "👍"]],
-  ])("of %j within %d em are %j", (text, limit, wanted) => {
-    expect(pieces(text, limit)).toEqual(wanted);
   });
 });
 

@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 
 import { kindOf } from "../daemon/agent";
 import { readyPlan } from "../plan/planReady";
+import { selectionOf } from "../conversation/mentions";
 import type { ReviewMode, TaskContext } from "../protocol";
 import type { Turn } from "../stores/session";
 import type { Store } from "../stores/store";
@@ -169,20 +170,10 @@ export function taskContext(): TaskContext {
     return {};
   }
   const { document, selection } = editor;
-  const uri = document.uri.toString();
+  const activeFile = document.uri.toString();
   if (selection.isEmpty) {
-    return { activeFile: uri };
+    return { activeFile };
   }
-  const { start, end } = selection;
-  return {
-    activeFile: uri,
-    selection: {
-      uri,
-      range: {
-        start: { line: start.line, character: start.character },
-        end: { line: end.line, character: end.character },
-      },
-      text: document.getText(selection),
-    },
-  };
+  const { uri = "", range, text = "" } = selectionOf(document, selection);
+  return { activeFile, ...(range && { selection: { uri, range, text } }) };
 }

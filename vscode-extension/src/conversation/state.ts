@@ -8,6 +8,7 @@ import type { Reading } from "../stores/reading";
 import type { Entry } from "../stores/transcript";
 import type { State } from "../stores/state";
 import type { Status } from "../stores/status";
+import { editsInFiles } from "../text/counts";
 import { oneLine } from "../text/display";
 import { duration } from "../text/duration";
 import { actionsOfEnd, textOf } from "../text/messages";
@@ -274,24 +275,11 @@ function editsOf({ reviews }: State): ViewState["edits"] {
   return { edits: editsInFiles(hunks.length, files.length), counts: { added: sum("addedLines"), removed: sum("removedLines") } };
 }
 
-function editsInFiles(edits: number, files: number): string {
-  if (files === 1) {
-    return edits === 1 ? l10n.t("1 edit in 1 file") : l10n.t("{0} edits in 1 file", edits);
-  }
-  return l10n.t("{0} edits in {1} files", edits, files);
-}
-
 function chipOf({ activeFile, selection }: TaskContext): ViewState["chip"] {
   if (activeFile === undefined) {
     return undefined;
   }
-  const path = decodeURIComponent(activeFile);
-  const name = oneLine(path.slice(path.lastIndexOf("/") + 1), 80);
-  if (selection === undefined) {
-    return { label: name, title: name, selection: false };
-  }
-  const { start, end } = selection.range;
-  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
-  const lines = last === start.line + 1 ? `${last}` : `${start.line + 1}–${last}`;
-  return { label: `${name}:${lines}`, title: `${name}:${lines}`, selection: true };
+  const chip = selection === undefined ? { kind: "file" as const, uri: activeFile } : { kind: "selection" as const, ...selection };
+  const label = oneLine(chipLabel(chip), 80);
+  return { label, title: label, selection: selection !== undefined };
 }

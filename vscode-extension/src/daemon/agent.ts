@@ -2,8 +2,6 @@ import { accessSync, constants, statSync } from "node:fs";
 
 import * as vscode from "vscode";
 import {
-  type ClientCapabilities,
-  type FeatureState,
   LanguageClient,
   type LanguageClientOptions,
   ResponseError,
@@ -195,7 +193,7 @@ export class Agent implements vscode.Disposable {
       },
     };
     const client = new LanguageClient("cairn", "Cairn", server, options);
-    client.registerFeature(new SpeaksCairn());
+    client.registerFeature(speaksCairn);
     return client;
   }
 
@@ -224,27 +222,16 @@ export function kindOf(error: unknown): ErrorKind | undefined {
   return error instanceof ResponseError ? (error.data as Partial<ErrorData> | undefined)?.kind : undefined;
 }
 
-class SpeaksCairn implements StaticFeature {
-  fillClientCapabilities(capabilities: ClientCapabilities): void {
-    const experimental = (capabilities.experimental ?? {}) as Record<string, unknown>;
-    capabilities.experimental = {
-      ...experimental,
-      cairn: { protocolVersion: PROTOCOL_VERSION, protocolMinor: PROTOCOL_MINOR, output: true, ask: true },
-    };
-  }
-
-  initialize(): void {
-    // Nothing to set up: the daemon speaks first.
-  }
-
-  getState(): FeatureState {
-    return { kind: "static" };
-  }
-
-  clear(): void {
-    // Holds nothing.
-  }
-}
+/** Says which protocol the extension speaks. */
+const speaksCairn: StaticFeature = {
+  fillClientCapabilities: (capabilities) => {
+    const cairn = { protocolVersion: PROTOCOL_VERSION, protocolMinor: PROTOCOL_MINOR, output: true, ask: true };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), cairn };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: "static" }),
+  clear: () => undefined,
+};
 
 function protocolVersionOf(client: LanguageClient): unknown {
   const experimental = client.initializeResult?.capabilities.experimental as { cairn?: { protocolVersion?: unknown } } | undefined;

@@ -9,15 +9,11 @@ import { lastLine, processState } from "../text/processes";
 import { ProcessTerminal } from "./processTerminal";
 import type { Row } from "./rows";
 
-/** Context key: a process of the session in view runs. */
-const RUNS = "cairn.processRuns";
-
 /** Commands that watch and stop a process: that of a row, else one that the user picks. */
 export class ProcessCommands implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
   /** Open terminals, by session and process. */
   readonly #terminals = new Map<string, vscode.Terminal>();
-  #runs = false;
 
   constructor(
     private readonly agent: Agent,
@@ -27,7 +23,6 @@ export class ProcessCommands implements vscode.Disposable {
     this.#subscriptions = vscode.Disposable.from(
       on("cairn.watchProcess", (row) => this.#watch(row)),
       on("cairn.stopProcess", (row) => this.#stop(row)),
-      store.on(["sessions"], () => this.#update()),
       vscode.window.onDidCloseTerminal((closed) => {
         for (const [key, terminal] of this.#terminals) {
           if (terminal === closed) {
@@ -40,14 +35,6 @@ export class ProcessCommands implements vscode.Disposable {
 
   dispose(): void {
     this.#subscriptions.dispose();
-  }
-
-  #update(): void {
-    const runs = this.#running().length > 0;
-    if (runs !== this.#runs) {
-      this.#runs = runs;
-      void vscode.commands.executeCommand("setContext", RUNS, runs);
-    }
   }
 
   async #watch(row: Row | undefined): Promise<void> {

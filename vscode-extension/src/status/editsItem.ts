@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import type { Store } from "../stores/store";
-import { editsToReview } from "../text/counts";
+import { editsInFiles, editsToReview } from "../text/counts";
 
 /** Status bar item for the edits to review; hidden without any. */
 export class EditsItem implements vscode.Disposable {
@@ -31,14 +31,7 @@ export class EditsItem implements vscode.Disposable {
     const where = editsInFiles(pending, files.length);
     this.#item.text = `$(diff) ${editsToReview(pending)}`;
     this.#item.tooltip = `${where}\n${vscode.l10n.t("Click to list them")}`;
-    this.#item.accessibilityInformation = { label: vscode.l10n.t("Cairn: {0}", where), role: "button" };
+    this.#item.accessibilityInformation = { label: vscode.l10n.t("Cairn: {0} to review", where), role: "button" };
     this.#item.show();
   }
-}
-
-function editsInFiles(edits: number, files: number): string {
-  if (files === 1) {
-    return edits === 1 ? vscode.l10n.t("1 edit in 1 file to review") : vscode.l10n.t("{0} edits in 1 file to review", edits);
-  }
-  return vscode.l10n.t("{0} edits in {1} files to review", edits, files);
 }

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { readyPlan } from "../plan/planReady";
 import { openItems } from "../plan/rows";
 import { contextKeys } from "./contextKeys";
+import { isRunning } from "../stores/session";
 import type { Store } from "../stores/store";
 
 /** Context keys for menus and the palette: the state of the daemon, of the session in view and of its plan. */
@@ -20,6 +21,7 @@ export function sessionContext(store: Store): vscode.Disposable {
     set("cairn.planReady", ready);
     set("cairn.planOpen", !ready && plans.plan !== undefined && openItems(plans.plan) > 0);
     set("cairn.asking", approvals.waiting.length > 0 || reviews.waiting.length > 0);
+    set("cairn.processRuns", sessions.processesOf(sessions.current).some(isRunning));
     set("cairn.choosing", questions.waiting.length > 0);
   };
   update();

@@ -13,3 +13,4 @@ export const plans = (n: number): string => (n === 1 ? l10n.t("1 plan") : l10n.t
 export const answersNeeded = (n: number): string => (n === 1 ? l10n.t("1 answer needed") : l10n.t("{0} answers needed", n));
 export const size = (bytes: number): string =>
   bytes >= 1_000_000 ? l10n.t("{0} MB", Math.round(bytes / 1_048_576)) : l10n.t("{0} KB", Math.round(bytes / 1_024));
+export const editsInFiles = (n: number, all: number): string => l10n.t("{0} in {1}", edits(n), files(all));

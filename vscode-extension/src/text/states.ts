@@ -16,7 +16,7 @@ const STATES: Readonly<Record<ToolState, string>> = {
   queued: l10n.t("queued"),
   awaitingApproval: l10n.t("waits for approval"),
   running: l10n.t("running"),
-  done: l10n.t("passed"),
+  done: l10n.t("done"),
   failed: l10n.t("failed"),
   declined: l10n.t("declined"),
   cancelled: l10n.t("cancelled"),
