@@ -7,7 +7,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { until } from "./editor.mjs";
-import { SECOND, model, reply, scene, step, task, window, workspace } from "./harness.mjs";
+import { SECOND, model, reply, scene, state, step, task, window, workspace } from "./harness.mjs";
 import { answer, card, message, press } from "./look.mjs";
 
 const COMMAND = 'echo "ready on port 8080"; while read -r line; do echo "got $line"; done';
@@ -43,7 +43,7 @@ scene("processes", { model: true, conversation: "folded", prepare }, () => {
 
   step("a control file of the user beside it is asked about at once, also after the turn", async () => {
     await request.say("It is served.");
-    await plan("Answer: It is served.").waitFor();
+    await state(({ turn }) => turn.phase.kind === "ended", "the end of the turn");
     const file = join(workspace, ".envrc");
     await writeFile(file, "export PORT=8080\n");
     await message("Move a quarantined file back to the workspace");

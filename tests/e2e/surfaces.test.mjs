@@ -43,7 +43,7 @@ scene("a plan to approve, and edits without lenses", { script: "surfaces", conve
     await status("Plan mode: ");
     await task("Fix the totals");
     await message("The plan is ready");
-    await window.row("Plan", "The plan waits for your approval").waitFor();
+    await window.row("Plan", "waits for your approval").waitFor();
     await window.screenshot("21 plan ready");
     await edits(0);
     assert.equal(await git(workspace, "status", "--porcelain"), "");

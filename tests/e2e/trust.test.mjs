@@ -32,7 +32,7 @@ scene("a workspace without trust", { script: "sample", trusted: false, prepare }
   step("without a script there is no model, so a task does not start", async () => {
     const original = await readFile(join(workspace, "src/cart.mjs"), "utf8");
     await task("Find out why the tests fail, and fix it");
-    await asked("The agent needs a model");
+    await asked("Model");
     await window.page.keyboard.press("Escape");
     await edits(0);
     assert.deepEqual(now().approvals, []);

@@ -254,7 +254,7 @@ describe("the conversation view", () => {
     await it.say({ type: "send", text: "Fix it", context: false, queue: false });
     expect(it.sent("failed")).toMatchObject([{ text: "Fix it", reason: "The daemon is not running." }]);
     expect([it.memory.draft(""), it.memory.history]).toEqual(["Fix it", []]);
-    expect(it.port.refused).toHaveBeenCalledWith("Fix it", expect.any(Error));
+    expect(it.port.refused).toHaveBeenCalledWith(expect.any(Error));
   });
 
   it("sends attachments with the words or alone, and has them again if they did not arrive", async () => {
@@ -586,17 +586,6 @@ describe("the conversation view", () => {
     await it.pass(400);
     await it.say({ type: "approve", id: "b", decision: "deny", words: "", shownForMs: 800 });
     expect(await second).toEqual({ decision: "deny" });
-  });
-
-  it("has another place show what Always would keep", async () => {
-    const it = open();
-    it.begin();
-    it.show();
-    await it.say({ type: "ready" });
-    void it.asking.approve(approval);
-    await it.say({ type: "approve", id: "a", decision: "always", words: "", shownForMs: 0 });
-    expect(it.port.run).toHaveBeenCalledWith("cairn.approval.always", "a");
-    expect(it.store.approvals.waiting).toHaveLength(1);
   });
 
   it("does nothing for a message that it does not know", () => {

@@ -1,5 +1,5 @@
 import { l10n } from "vscode";
-import { IMAGE_BYTES, IMAGE_TYPES, PASTE_LINES, TEXT_CHARS, linesOf } from "../src/conversation/attachmentLimits";
+import { IMAGE_BYTES, PASTE_LINES, TEXT_CHARS, imageType, linesOf } from "../src/conversation/attachmentLimits";
 import type { FromPage } from "../src/conversation/messages";
 
 /** Names under which a drag from the Explorer, or from another program, brings addresses of files. */
@@ -59,7 +59,7 @@ async function takeImage(file: File, port: IntakePort): Promise<void> {
     return;
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (!IMAGE_TYPES.has(file.type)) {
+  if (imageType(bytes) === undefined) {
     port.refuse(l10n.t("{0} is not a PNG, JPEG, WebP or GIF image, so it was not attached.", name));
     return;
   }

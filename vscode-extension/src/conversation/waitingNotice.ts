@@ -29,8 +29,8 @@ export function waitingNotice(store: Store, view: View): vscode.Disposable {
     }
   };
   return vscode.Disposable.from(
-    store.on(["approvals", "questions"], ({ before, change }) => {
-      if (change.kind === "approval" || change.kind === "question") {
+    store.on(["approvals", "questions", "reviews"], ({ before, change }) => {
+      if (change.kind === "approval" || change.kind === "question" || store.state.reviews.waiting.length > before.reviews.waiting.length) {
         void notify();
       } else if (textFor(before) !== undefined && textFor(store.state) === undefined) {
         // VS Code cannot close a single notification, so all are hidden once nothing waits.
@@ -42,14 +42,18 @@ export function waitingNotice(store: Store, view: View): vscode.Disposable {
 }
 
 /** Text of the notification; `undefined` if the agent waits for no answer. */
-function textFor({ approvals, questions }: State): string | undefined {
-  if (approvals.waiting.length + questions.waiting.length > 1) {
+function textFor({ approvals, questions, reviews }: State): string | undefined {
+  if (approvals.waiting.length + questions.waiting.length + reviews.waiting.length > 1) {
     return vscode.l10n.t("The agent waits for several answers.");
   }
   const [approval] = approvals.waiting;
   const [question] = questions.waiting;
+  const [file] = reviews.waiting;
   if (approval !== undefined) {
     return approvalNotice(approval);
+  }
+  if (file !== undefined) {
+    return plainText(vscode.l10n.t("The agent waits until you have decided on the edits in {0}.", oneLine(file.path, 100)));
   }
   return question && plainText(vscode.l10n.t("Cairn asks: {0}", oneLine(question.text, 200)));
 }

@@ -24,15 +24,12 @@ const DONE_MS = 5_000;
 export class Notices implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable;
 
-  /** Files that had a notification because the agent waits for their edits. */
-  #notified = new Set<string>();
-
   /** Banners that had a notification, each once for its text. */
   readonly #banners = new Set<string>();
 
   constructor(
     private readonly store: Store,
-    private readonly view: Pick<ConversationView, "visible" | "onDidHide">,
+    private readonly view: Pick<ConversationView, "visible">,
   ) {
     let reported: string | undefined;
     let late: NodeJS.Timeout | undefined;
@@ -55,8 +52,6 @@ export class Notices implements vscode.Disposable {
           this.#reconnected(before.sessions.turn);
         }
       }),
-      store.on(["reviews"], () => this.#decide()),
-      view.onDidHide(() => this.#decide()),
     );
   }
 
@@ -102,31 +97,6 @@ export class Notices implements vscode.Disposable {
       void lost(before, now !== undefined);
     }
   }
-
-  /** Says once that the agent waits for the decision on a file, unless the file or the conversation is in view. */
-  #decide(): void {
-    const { waiting } = this.store.state.reviews;
-    for (const { uri, path, hunks } of waiting) {
-      if (!this.#notified.has(uri) && !this.view.visible && !isVisible(uri)) {
-        this.#notified.add(uri);
-        const show = ["cairn.revealHunk", { uri, hunkId: hunks[0]?.id, focus: true }] satisfies [string, object];
-        const text = vscode.l10n.t("The agent waits until you have decided on the edits in {0}.", path);
-        void offer(vscode.window.showWarningMessage, text, { [vscode.l10n.t("Show Edits")]: show });
-      }
-    }
-    if (waiting.length === 0 && this.#notified.size > 0) {
-      // VS Code cannot close a single notification, so all are hidden once no question waits.
-      void vscode.commands.executeCommand("notifications.hideToasts");
-    }
-    const uris = new Set(waiting.map(({ uri }) => uri));
-    this.#notified = new Set([...this.#notified].filter((uri) => uris.has(uri)));
-  }
-}
-
-/** True if an editor shows the file. */
-function isVisible(uri: string): boolean {
-  const wanted = vscode.Uri.parse(uri).toString();
-  return vscode.window.visibleTextEditors.some(({ document }) => document.uri.toString() === wanted);
 }
 
 async function noDaemon(message: string): Promise<void> {
