@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
-const SOURCES = fileURLToPath(new URL("../src/", import.meta.url));
+const SOURCES = fileURLToPath(new URL("../", import.meta.url));
 
 /** Calls that show their arguments. */
 const SHOWING = /^(show(Information|Warning|Error)Message|setStatusBarMessage|say)$/u;
@@ -17,20 +17,27 @@ const SHOWN =
 
 /** Calls whose texts are for developers or programs. */
 const UNSHOWN =
-  /^(Error|TypeError|RangeError|appendLine|appendText|trace|debug|info|warn|error|log|replace|replaceAll|split|join|test|register\w*)$/u;
+  /^(Error|TypeError|RangeError|appendLine|appendText|trace|debug|info|warn|error|log|replace|replaceAll|split|join|test|register\w*|querySelector|matches|closest)$/u;
+
+/** Calls that make an element. Their second argument is its class in the style sheet. */
+const ELEMENT = /^(h|button|article|markdown)$/u;
+
+/** Properties whose value is for programs. */
+const ATTRIBUTE = /^(class|className|"aria-keyshortcuts")$/u;
 
 /**
- * Words of programs: context values of rows, keys, the frame of the page, an address, names of products, and words for the
- * log of the daemon.
+ * Words of programs: context values of rows, keys, the frame of the page, an address, names of products, elements of
+ * HTML, and words for the log of the daemon.
  */
 const PROGRAM_WORDS: Readonly<Record<string, RegExp>> = {
-  "commands/modelPicker.ts": /^https:/u,
-  "commands/modelServers.ts": /^(Google Gemini|Qwen \(Alibaba Cloud\)|Kimi \(Moonshot AI\)|LM Studio)$/u,
-  "conversation/html.ts": /^default-src|^<!DOCTYPE/u,
-  "edits/applyEdit.ts": /^Not saved: \u0000$|^The editor did not save it\.$/u,
-  "plan/rows.ts": /^(approval always|subagent running|past item|plan (running|ready|open))$/u,
-  "review/commands.ts": /^\u0000 (zone|row|lens)$/u,
-  "review/tree.ts": /^hunk outdated$/u,
+  "src/commands/modelPicker.ts": /^https:/u,
+  "src/commands/modelServers.ts": /^(Google Gemini|Qwen \(Alibaba Cloud\)|Kimi \(Moonshot AI\)|LM Studio)$/u,
+  "src/conversation/html.ts": /^default-src|^<!DOCTYPE/u,
+  "src/edits/applyEdit.ts": /^Not saved: \u0000$|^The editor did not save it\.$/u,
+  "src/plan/rows.ts": /^(subagent running|past item|plan (running|ready|open))$/u,
+  "src/review/commands.ts": /^\u0000 (zone|row|lens)$/u,
+  "src/review/tree.ts": /^hunk outdated$/u,
+  "webview/markdown.ts": /^<div class=|^a p br /u,
 };
 
 interface Finding {
@@ -96,9 +103,12 @@ function isExempt(node: ts.Node): boolean {
     const { parent } = at;
     if ((ts.isCallExpression(parent) || ts.isNewExpression(parent)) && parent.expression !== at) {
       const name = nameOf(parent.expression);
-      if (name === "t" || UNSHOWN.test(name)) {
+      if (name === "t" || UNSHOWN.test(name) || (ELEMENT.test(name) && parent.arguments?.[1] === at)) {
         return true;
       }
+    }
+    if (ts.isPropertyAssignment(parent) && ATTRIBUTE.test(parent.name.getText())) {
+      return true;
     }
     if (ts.isTypeNode(parent) || ts.isImportDeclaration(parent) || ts.isCaseClause(parent)) {
       return true;
@@ -138,7 +148,9 @@ describe("the search", () => {
 });
 
 describe("text for the user", () => {
-  const names = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+  const inFolder = (folder: string): string[] =>
+    readdirSync(SOURCES + folder, { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`);
+  const names = [...inFolder("src"), ...inFolder("webview")].filter((name) => /\.tsx?$/u.test(name) && !name.includes("/test/"));
 
   it.each(names)("of %s can be translated", (name) => {
     const left = findings(readFileSync(SOURCES + name, "utf8")).filter(({ text }) => PROGRAM_WORDS[name]?.test(text) !== true);

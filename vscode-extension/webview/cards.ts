@@ -195,8 +195,10 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
   };
   const choices = approvalChoices(card).map(([words, decision, title], at) => {
     const className = at === 0 && (quarantined || risk === "") ? "primary" : "secondary";
-    return button(words, className, () => (decision === "say" || decision === "always" ? setOpened(decision) : answer(decision)), {
+    const opens = decision === "say" || decision === "always";
+    return button(words, className, () => (opens ? setOpened(decision) : answer(decision)), {
       ...armedIf(armed),
+      ...(opens && { "aria-expanded": opened === decision }),
       title,
     });
   });
