@@ -12,11 +12,11 @@ import { ApprovalAnswers } from "./approvalAnswers";
 import { Composing, isOfComposer } from "./composing";
 import { type ItemFacts, copyText, turnItems } from "./items";
 import type { ComposerMemory } from "./memory";
-import { type FromPage, VERSION, readMessage } from "./messages";
+import { type FromPage, type Item, VERSION, readMessage } from "./messages";
 import type { Page, Port } from "./port";
 import { type Around, footerOf, viewState } from "./state";
 import { restoredTurns } from "./restored";
-import { type Draft, Sync } from "./sync";
+import { Sync } from "./sync";
 
 /** At most one repaint in this many milliseconds: a stream may bring hundreds of pieces a second. */
 export const REPAINT_MS = 50;
@@ -36,7 +36,7 @@ export class ConversationController implements Disposable {
   readonly #sync = new Sync();
   readonly #subscriptions: readonly Disposable[];
   /** Sent items of each turn, with the values that made them. */
-  #drawn: ReadonlyMap<string, { readonly key: readonly unknown[]; readonly drafts: readonly Draft[] }> = new Map();
+  #drawn: ReadonlyMap<string, { readonly key: readonly unknown[]; readonly items: readonly Item[] }> = new Map();
   readonly #answers: ApprovalAnswers;
   readonly #composing: Composing;
   #page: Page | undefined;
@@ -319,7 +319,7 @@ export class ConversationController implements Disposable {
     const state = { ...shown, chip, chips: this.#composing.tray.chips(shown.session) };
     this.#answers.shown(state.cards.map(({ id }) => id));
     const fresh = moved || this.#stale;
-    const message = this.#sync.message(this.#drafts(), fresh);
+    const message = this.#sync.message(this.#items(), fresh);
     if (message !== undefined) {
       page.post(message);
     }
@@ -344,7 +344,7 @@ export class ConversationController implements Disposable {
   }
 
   /** Items of each turn; those of a turn of which nothing changed are the same. */
-  #drafts(): ReadonlyMap<string, readonly Draft[]> {
+  #items(): ReadonlyMap<string, readonly Item[]> {
     const state = this.#state;
     const turns = this.#turns();
     const restored = restoredTurns(turns);
@@ -360,9 +360,9 @@ export class ConversationController implements Disposable {
         const key = [entries, state.reviews, restored.get(turn), turn === state.sessions.turn?.turnId ? state : undefined];
         const last = before.get(turn);
         const isSame = last?.key.every((part, at) => part === key[at]) === true;
-        return [turn, isSame ? last : { key, drafts: turnItems(entries, facts) }];
+        return [turn, isSame ? last : { key, items: turnItems(entries, facts) }];
       }),
     );
-    return new Map([...this.#drawn].map(([turn, { drafts }]) => [turn, drafts]));
+    return new Map([...this.#drawn].map(([turn, { items }]) => [turn, items]));
   }
 }

@@ -10,8 +10,7 @@ import { textOf } from "../text/messages";
 import { wordsOfOwn } from "../text/ownMessages";
 import { restoreOf } from "./restored";
 import { sentWith } from "./attachments";
-import type { Action, Call } from "./messages";
-import type { Draft } from "./sync";
+import type { Action, Call, Item } from "./messages";
 
 type Tool = Extract<Entry, { kind: "tool" }>;
 type Message = Extract<Entry, { kind: "message" }>;
@@ -53,21 +52,21 @@ const LINE_CHARS = 2_000;
 const SUBAGENT_CALLS = 50;
 
 /** Items of one turn, from its entries in order. */
-export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] {
-  const drafts: Draft[] = [];
+export function turnItems(entries: readonly Entry[], facts: ItemFacts): Item[] {
+  const items: Item[] = [];
   const below = callsBelow(entries);
   const edits = editsByFile(entries);
   const isOver = entries.some(({ kind }) => kind === "end");
   let work: (Message | Tool)[] = [];
   const closeWork = (): void => {
     if (work.length > 0) {
-      drafts.push(workDraft(work));
+      items.push(workItem(work));
       work = [];
     }
   };
-  const put = (draft: Draft): void => {
+  const put = (item: Item): void => {
     closeWork();
-    drafts.push(draft);
+    items.push(item);
   };
   for (const entry of entries) {
     switch (entry.kind) {
@@ -78,64 +77,70 @@ export function turnItems(entries: readonly Entry[], facts: ItemFacts): Draft[] 
         if (entry.role === "thinking") {
           work.push(entry);
         } else {
-          put(messageDraft(entry, drafts.length === 0, isOver));
+          put(messageItem(entry, items.length === 0, isOver));
         }
         break;
       case "tool": {
         if (entry.parent !== undefined && below.has(entry.parent)) {
           break;
         }
-        const draft = toolDraft(entry, edits, below, facts);
-        if (draft === "work") {
+        const item = toolItem(entry, edits, below, facts);
+        if (item === "work") {
           work.push(entry);
-        } else if (draft === "plan") {
-          stepDrafts(entry).forEach(put);
-        } else if (draft !== undefined) {
-          put(draft);
+        } else if (item === "plan") {
+          stepItems(entry).forEach(put);
+        } else if (item !== undefined) {
+          put(item);
         }
         break;
       }
       case "end":
-        put(endDraft(entry, changedFiles(edits), facts, textOfAgent(entries) !== ""));
+        put(endItem(entry, changedFiles(edits), facts, textOfAgent(entries) !== ""));
         break;
     }
   }
   closeWork();
   const kept = new Set(entries.filter((entry) => restoreOf(entry) !== undefined).map(({ id }) => id));
   const isUndone = facts.restored(entries[0]?.turn ?? "") !== undefined;
-  return [...checkpointDraft(entries, edits), ...drafts].map((draft) => (isUndone && !kept.has(draft.id) ? undone(draft) : draft));
+  return [...checkpointItem(entries, edits), ...items].map((item) => (isUndone && !kept.has(item.id) ? { ...item, undone: true } : item));
 }
 
 /** Item of a call. `work`: it belongs to a row of reading; `plan`: it changes steps; `undefined`: another call has the row of its file. */
-function toolDraft(
+function toolItem(
   entry: Tool,
   edits: ReadonlyMap<string, readonly [Tool, ...Tool[]]>,
   below: ReadonlyMap<string, readonly Tool[]>,
   facts: ItemFacts,
-): Draft | "work" | "plan" | undefined {
+): Item | "work" | "plan" | undefined {
   const file = edits.get(entry.id);
   const kind = kindOf(entry);
   if (kind === "read" || kind === "search" || PLAN_READS.has(entry.name)) {
     return "work";
   }
   if (file !== undefined) {
-    return file[0] === entry ? editDraft(file, facts) : undefined;
+    return file[0] === entry ? editItem(file, facts) : undefined;
   }
   if (updatesPlan(entry) || entry.facts.completed !== undefined) {
     return "plan";
   }
   if (kind === "run" || entry.command !== undefined) {
-    return commandDraft(entry);
+    return commandItem(entry);
   }
-  return kind === "task" ? subagentDraft(entry, below.get(entry.id) ?? []) : callDraft(entry);
+  return kind === "task" ? subagentItem(entry, below.get(entry.id) ?? []) : callItem(entry);
 }
 
-function undone({ version, make, ...draft }: Draft): Draft {
-  return { ...draft, version: `-${version}`, make: () => ({ ...make(), undone: true }) };
+/** The value of a function of an entry, kept for as long as the entry is: an entry never changes. */
+function once<T>(make: (entry: Tool) => T): (entry: Tool) => T {
+  const made = new WeakMap<Tool, T>();
+  return (entry) => {
+    const value = made.get(entry) ?? make(entry);
+    made.set(entry, value);
+    return value;
+  };
 }
 
 /** Row above a turn that changed files: what it leads back to. */
-function checkpointDraft(entries: readonly Entry[], edits: ReadonlyMap<string, readonly [Tool, ...Tool[]]>): Draft[] {
+function checkpointItem(entries: readonly Entry[], edits: ReadonlyMap<string, readonly [Tool, ...Tool[]]>): Item[] {
   const changed = [...new Set(edits.values())].filter((calls) => calls.some(({ state }) => state === "done"));
   const [first] = entries;
   // A page of a long turn may begin in its midst.
@@ -145,36 +150,26 @@ function checkpointDraft(entries: readonly Entry[], edits: ReadonlyMap<string, r
   const id = `checkpoint:${first.turn}`;
   const time = timeOfDay(first.at ?? changed[0]?.[0].facts.startedAt);
   const files = changed.map(([call]) => ({ path: fileOf(call), uri: call.uri }));
-  return [{ id, version: `${files.length} ${time}`, make: () => ({ id, kind: "checkpoint", message: first.id, time, files }) }];
+  return [{ id, kind: "checkpoint", message: first.id, time, files }];
 }
 
-function messageDraft(entry: Message, first: boolean, isOver: boolean): Draft {
+function messageItem(entry: Message, first: boolean, isOver: boolean): Item {
   const { id, role, ended, incomplete } = entry;
   const text = entry.notice === undefined ? entry.text : textOf(entry.notice);
-  const version = `${text.length} ${ended} ${incomplete}`;
   switch (role) {
     case "user": {
-      if (wordsOfOwn(text) !== undefined) {
-        return { id, version, make: () => ({ id, kind: "notice", text: wordsOfOwn(text) ?? text, reminder: false }) };
+      const own = wordsOfOwn(text);
+      if (own !== undefined) {
+        return { id, kind: "notice", text: own, reminder: false };
       }
-      const state = stateOfWords(entry, isOver);
-      return {
-        id,
-        version: `${version} ${state}`,
-        make: () => ({ id, kind: "user", ...sentWith(text, entry.attachments ?? []), first, time: timeOfDay(entry.at), state }),
-      };
+      return { id, kind: "user", ...sentWith(text, entry.attachments ?? []), first, time: timeOfDay(entry.at), state: stateOfWords(entry, isOver) };
     }
     case "assistant":
     case "thinking":
-      return {
-        id,
-        version: `${ended} ${incomplete}`,
-        text: entry.text,
-        make: () => ({ id, kind: "text", text: entry.text, streaming: !ended && !incomplete, cut: incomplete }),
-      };
+      return { id, kind: "text", text: entry.text, streaming: !ended && !incomplete, cut: incomplete };
     case "reminder":
     case "notice":
-      return { id, version, make: () => ({ id, kind: "notice", text, reminder: role === "reminder" }) };
+      return { id, kind: "notice", text, reminder: role === "reminder" };
   }
 }
 
@@ -189,30 +184,20 @@ function stateOfWords({ unread, endedAt }: Message, isOver: boolean): string {
   return isOver ? l10n.t("not read; goes with the next message") : l10n.t("not read yet");
 }
 
-function workDraft(entries: readonly (Message | Tool)[]): Draft {
-  const id = `work:${entries[0]?.id ?? ""}`;
-  const version = entries
-    .map((entry) =>
-      entry.kind === "tool" ? `${entry.id} ${entry.state} ${textOf(entry.title)}` : `${entry.text.length} ${entry.ended} ${entry.incomplete}`,
-    )
-    .join("|");
+function workItem(entries: readonly (Message | Tool)[]): Item {
   const calls = entries.filter((entry) => entry.kind === "tool");
   const thoughts = entries.filter((entry) => entry.kind === "message");
   return {
-    id,
-    version,
-    make: () => ({
-      id,
-      kind: "work",
-      calls: calls.map(callOf),
-      thoughts: thoughts.map(({ text }) => text).join("\n\n"),
-      thoughtMs: thoughts.reduce((all, { at, endedAt }) => all + elapsed(at, endedAt), 0),
-      running: calls.some(({ state }) => isLive(state)) || thoughts.some(({ ended, incomplete }) => !ended && !incomplete),
-    }),
+    id: `work:${entries[0]?.id ?? ""}`,
+    kind: "work",
+    calls: calls.map(callOf),
+    thoughts: thoughts.map(({ text }) => text).join("\n\n"),
+    thoughtMs: thoughts.reduce((all, { at, endedAt }) => all + elapsed(at, endedAt), 0),
+    running: calls.some(({ state }) => isLive(state)) || thoughts.some(({ ended, incomplete }) => !ended && !incomplete),
   };
 }
 
-function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
+function editItem(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Item {
   const [first] = calls;
   const { id, uri, turn } = first;
   const { rev, hunks: pending } = uri === undefined ? { rev: 0, hunks: [] } : facts.pending(uri, turn);
@@ -227,56 +212,38 @@ function editDraft(calls: readonly [Tool, ...Tool[]], facts: ItemFacts): Draft {
   const verb = verbOf(first) ?? "edited";
   const decision = calls.findLast((call) => call.facts.decision !== undefined)?.facts.decision;
   const note = decision === undefined ? "" : decisionWords(decision);
-  const version = `${counts.added} ${counts.removed} ${pending.length} ${running} ${calls.length} ${verb} ${rev} ${note}`;
-  return {
-    id,
-    version,
-    make: () => ({ id, kind: "edit", verb, path: fileOf(first), uri, turn, rev, ...counts, pending: pending.length, running, note }),
-  };
+  return { id, kind: "edit", verb, path: fileOf(first), uri, turn, rev, ...counts, pending: pending.length, running, note };
 }
 
-function commandDraft(entry: Tool): Draft {
-  const { id, state, detail, command, live, liveSeq } = entry;
+const commandItem = once<Item>((entry) => {
+  const { id, state, detail, command, live } = entry;
   const { startedAt, endedAt, stats, decision } = entry.facts;
-  const note = decision === undefined ? "" : decisionWords(decision);
+  const lines = detail.trimEnd() === "" ? [] : detail.trimEnd().split("\n");
   return {
     id,
-    version: `${state} ${detail.length} ${note} ${command === undefined} ${liveSeq}`,
-    make: () => {
-      const lines = detail.trimEnd() === "" ? [] : detail.trimEnd().split("\n");
-      // Before its turn has come, nothing but the name of the tool is known of a call.
-      const said = command ?? commandOf(entry) ?? "…";
-      const elapsedMs = startedAt === undefined ? undefined : elapsed(startedAt, endedAt ?? Date.now());
-      const facts = { exitCode: stats?.exitCode, elapsedMs };
-      return { id, kind: "command", command: said, state, output: shortened(lines), lines: lines.length, note, live: endOf(live), ...facts };
-    },
+    kind: "command",
+    // Before its turn has come, nothing but the name of the tool is known of a call.
+    command: command ?? commandOf(entry) ?? "…",
+    state,
+    output: shortened(lines),
+    lines: lines.length,
+    note: decision === undefined ? "" : decisionWords(decision),
+    live: endOf(live),
+    exitCode: stats?.exitCode,
+    elapsedMs: startedAt === undefined ? undefined : elapsed(startedAt, endedAt ?? Date.now()),
   };
-}
+});
 
-function subagentDraft(entry: Tool, calls: readonly Tool[]): Draft {
-  const { id, state, detail } = entry;
+const reportOf = once(({ detail }) => shortened(detail.split("\n")));
+
+function subagentItem(entry: Tool, calls: readonly Tool[]): Item {
   const newest = calls.slice(-SUBAGENT_CALLS);
-  return {
-    id,
-    version: `${state} ${detail.length} ${calls.length} ${newest.map((call) => call.state).join()}`,
-    make: () => ({
-      id,
-      kind: "subagent",
-      call: callOf(entry),
-      calls: newest.map(callOf),
-      earlier: calls.length - newest.length,
-      report: shortened(detail.split("\n")),
-    }),
-  };
+  const earlier = calls.length - newest.length;
+  return { id: entry.id, kind: "subagent", call: callOf(entry), calls: newest.map(callOf), earlier, report: reportOf(entry) };
 }
 
-function callDraft(entry: Tool): Draft {
-  const { id, state, detail, title } = entry;
-  return {
-    id,
-    version: `${state} ${detail.length} ${textOf(title)} ${entry.facts.decision?.at ?? ""}`,
-    make: () => ({ id, kind: "call", call: callOf(entry), detail: shortened(detail.split("\n")) }),
-  };
+function callItem(entry: Tool): Item {
+  return { id: entry.id, kind: "call", call: callOf(entry), detail: reportOf(entry) };
 }
 
 /** Text of the agent in a turn, as Markdown. */
@@ -294,7 +261,7 @@ export function copyText(port: { copy(text: string): void }, entry: Entry | unde
   }
 }
 
-function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): Draft {
+function endItem(end: End, files: number, facts: ItemFacts, copies: boolean): Item {
   const { id } = end;
   const restored = facts.restored(end.turn);
   const unfinished = end.reason === "completed" && (end.openItems > 0 || end.uncheckedEdits) ? "unfinished" : end.reason;
@@ -302,15 +269,12 @@ function endDraft(end: End, files: number, facts: ItemFacts, copies: boolean): D
   const summary = end.problem === undefined ? end.summary : textOf(end.problem);
   const footer =
     restored === undefined ? facts.footer(end, files) : { facts: l10n.t("restored {0}", timeOfDay(restored || undefined)).trim(), actions: [] };
-  return { id, version: JSON.stringify([footer, copies]), make: () => ({ id, kind: "end", reason, summary, ...footer, copies }) };
+  return { id, kind: "end", reason, summary, ...footer, copies };
 }
 
 /** Rows of the plan items that a call completed. */
-function stepDrafts({ id, facts: { completed = [] } }: Tool): Draft[] {
-  return completed.map(({ id: item, content: text, place, total }): Draft => {
-    const own = `${id}:${item}`;
-    return { id: own, version: "", make: () => ({ id: own, kind: "step", text, place: `${place}/${total}` }) };
-  });
+function stepItems({ id, facts: { completed = [] } }: Tool): Item[] {
+  return completed.map(({ id: item, content: text, place, total }) => ({ id: `${id}:${item}`, kind: "step", text, place: `${place}/${total}` }));
 }
 
 /** Calls of subagents, by the call that started each, if that is here. */
@@ -361,7 +325,7 @@ function verbOf(entry: Tool): (typeof VERBS)[keyof typeof VERBS] | undefined {
   return kind === "edit" || kind === "create" || kind === "delete" || kind === "move" ? VERBS[kind] : undefined;
 }
 
-function callOf(entry: Tool): Call {
+const callOf = once((entry): Call => {
   const { title, state, uri, facts } = entry;
   const { decision } = facts;
   const [kind, range, matches] = [kindOf(entry), facts.target?.range, facts.stats?.matches];
@@ -377,7 +341,7 @@ function callOf(entry: Tool): Call {
     ...(matches !== undefined && { matches }),
     ...(decision && { note: decisionWords(decision) }),
   };
-}
+});
 
 /** Time between two moments; 0 if one is not known, or the clock was set back. */
 function elapsed(from: number | undefined, to: number | undefined): number {

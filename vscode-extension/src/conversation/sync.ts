@@ -1,14 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
+
 import type { Item, ToPage } from "./messages";
 import { VERSION } from "./messages";
-
-/** An item that is made only if it is sent. Items of the same id and version are equal, but for the end of their text. */
-export interface Draft {
-  readonly id: string;
-  readonly version: string;
-  /** Text that grows while it is written. */
-  readonly text?: string;
-  readonly make: () => Item;
-}
 
 type Turns = Extract<ToPage, { readonly type: "turns" }>;
 
@@ -18,14 +11,14 @@ type Turns = Extract<ToPage, { readonly type: "turns" }>;
  */
 export class Sync {
   #rev = 0;
-  #sent: ReadonlyMap<string, readonly Draft[]> = new Map();
+  #sent: ReadonlyMap<string, readonly Item[]> = new Map();
 
   /** The message with all that is different since the last one; nothing if nothing is. `fresh`: the page has nothing. */
-  message(now: ReadonlyMap<string, readonly Draft[]>, fresh: boolean): Turns | undefined {
-    const sent = fresh ? new Map<string, readonly Draft[]>() : this.#sent;
+  message(now: ReadonlyMap<string, readonly Item[]>, fresh: boolean): Turns | undefined {
+    const sent = fresh ? new Map<string, readonly Item[]>() : this.#sent;
     this.#sent = now;
-    const differ = [...now].filter(([turn, drafts]) => sent.get(turn) !== drafts);
-    const parts = differ.map(([turn, drafts]) => changesOf(turn, sent.get(turn), drafts));
+    const differ = [...now].filter(([turn, items]) => sent.get(turn) !== items);
+    const parts = differ.map(([turn, items]) => changesOf(turn, sent.get(turn), items));
     const [turns, items, grown] = [parts.flatMap((part) => part.turn), parts.flatMap((part) => part.items), parts.flatMap((part) => part.grown)];
     const isSameOrder = !fresh && sent.size === now.size && [...sent.keys()].every((turn, at) => turn === [...now.keys()][at]);
     if (isSameOrder && turns.length + grown.length === 0) {
@@ -42,14 +35,23 @@ interface TurnChanges {
   readonly grown: Turns["grown"];
 }
 
-function changesOf(turn: string, before: readonly Draft[] | undefined, drafts: readonly Draft[]): TurnChanges {
-  const sent = new Map(before?.map((draft) => [draft.id, draft]));
-  const items = drafts.filter(({ id, version }) => sent.get(id)?.version !== version).map(({ make }) => make());
-  const grown = drafts.flatMap(({ id, version, text = "" }) => {
-    const last = sent.get(id);
-    const delta = last?.version === version ? text.slice(last.text?.length ?? 0) : "";
-    return delta === "" ? [] : [{ id, delta }];
-  });
-  const isSame = before?.length === drafts.length && before.every(({ id }, at) => id === drafts[at]?.id);
-  return { turn: isSame ? (items.length === 0 ? [] : [{ turn }]) : [{ turn, ids: drafts.map(({ id }) => id) }], items, grown };
+function changesOf(turn: string, before: readonly Item[] | undefined, now: readonly Item[]): TurnChanges {
+  const sent = new Map(before?.map((item) => [item.id, item]));
+  const items: Item[] = [];
+  const grown: Turns["grown"][number][] = [];
+  for (const item of now) {
+    const last = sent.get(item.id);
+    const text = textOf(item);
+    const delta = text.startsWith(textOf(last)) ? text.slice(textOf(last).length) : "";
+    if (!isDeepStrictEqual(last, delta === "" ? item : { ...item, text: textOf(last) })) {
+      items.push(item);
+    } else if (delta !== "") {
+      grown.push({ id: item.id, delta });
+    }
+  }
+  const isSame = before?.length === now.length && before.every(({ id }, at) => id === now[at]?.id);
+  return { turn: isSame ? (items.length === 0 ? [] : [{ turn }]) : [{ turn, ids: now.map(({ id }) => id) }], items, grown };
 }
+
+/** The text that grows while it is written. */
+const textOf = (item: Item | undefined): string => (item?.kind === "text" ? item.text : "");
