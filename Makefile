@@ -6,7 +6,7 @@ SHELL := bash
 
 EXTENSION := vscode-extension
 VSIX := $(EXTENSION)/cairn.vsix
-EXTENSION_SOURCES := $(shell find $(addprefix $(EXTENSION)/,src webview media l10n) -type f) \
+EXTENSION_SOURCES := $(shell find $(addprefix $(EXTENSION)/,src webview media l10n test/reporting) -type f) \
   $(addprefix $(EXTENSION)/,package.json package.nls.json package-lock.json esbuild.mjs tsconfig.json README.md .vscodeignore)
 
 # Which build of the daemon is packed: the optimised one for people; for the tests the one they have

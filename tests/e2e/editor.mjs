@@ -24,6 +24,8 @@ export const replay = (name) => join(repository, "tests/replays", `${name}.json`
 /** Folder of Node's compile cache for the editors of tests. */
 const compiled = join(repository, "target/compiled");
 export const vsix = join(repository, "vscode-extension/cairn.vsix");
+/** Loads the extension and reports its state to the test. */
+const reporting = join(repository, "vscode-extension/dist/reporting.js");
 
 const editorHome = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cairn", `vscode-${CODE_SERVER}`);
 const editorNode = join(editorHome, "node_modules/node/bin/node");
@@ -97,14 +99,15 @@ export async function startEditor({ workspace, settings, machine, ...options }) 
  * @param {string} [options.extension] another package than Cairn's
  * @param {boolean} [options.trusted] whether the editor trusts every folder, or asks for it
  * @param {string[]} [options.builtIn] the only extensions of VS Code's own that the editor has
+ * @param {boolean} [options.reports] whether the extension reports its state to the port in `CAIRN_E2E`
  */
-export async function startServer({ home, env = {}, extension = vsix, trusted = true, builtIn }) {
+export async function startServer({ home, env = {}, extension = vsix, trusted = true, builtIn, reports = false }) {
   const data = join(home, "data");
   const extensions = join(home, "extensions");
   const config = join(home, "config.yaml");
   await mkdir(extensions, { recursive: true });
   await writeFile(config, "auth: none\n");
-  await writeJson(join(extensions, "extensions.json"), await unpacked(extension));
+  await writeJson(join(extensions, "extensions.json"), await unpacked(extension, reports));
 
   const port = await freePort();
   const server = spawn(
@@ -176,13 +179,14 @@ export async function openFolder({ origin, data, trusted }, { workspace, setting
  * Has the editor unpack an extension, once for all runs with the same package: an editor that installs it anew
  * takes seconds. Returns the contents of the list of extensions for an editor that uses the unpacked one.
  */
-async function unpacked(extension) {
-  const name = basename(extension);
-  const hash = createHash("sha256")
-    .update(await readFile(extension))
-    .digest("hex");
+async function unpacked(extension, reports) {
+  const name = `${reports ? "reporting-" : ""}${basename(extension)}`;
+  const hash = createHash("sha256").update(await readFile(extension));
+  if (reports) {
+    hash.update(await readFile(reporting));
+  }
   const cache = join(repository, "target/extensions");
-  const folder = join(cache, `${name}-${hash}`);
+  const folder = join(cache, `${name}-${hash.digest("hex")}`);
   const listed = join(folder, "extensions.json");
   if (!(await exists(listed))) {
     await mkdir(cache, { recursive: true });
@@ -191,6 +195,9 @@ async function unpacked(extension) {
     await writeFile(config, "auth: none\n");
     const folders = ["--config", config, "--user-data-dir", join(fresh, "data"), "--extensions-dir", join(fresh, "extensions")];
     await run(editorNode, [editorEntry, ...folders, "--install-extension", extension, "--force"]);
+    if (reports) {
+      await addReport(join(fresh, "extensions"));
+    }
     const former = (await readdir(cache)).filter((other) => other.startsWith(`${name}-`) && other !== basename(folder));
     await Promise.all(former.map((other) => rm(join(cache, other), { recursive: true, force: true })));
     // Of two runs that unpack at the same moment, the first one's folder is used.
@@ -206,6 +213,14 @@ async function unpacked(extension) {
     const path = join(folder, relativeLocation);
     return { ...entry, location: { $mid: 1, fsPath: path, external: pathToFileURL(path).href, path, scheme: "file" } };
   });
+}
+
+/** Has VS Code load the report of the extension's state, which loads the extension. */
+async function addReport(extensions) {
+  const [folder] = (await readdir(extensions, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  const manifest = join(extensions, folder.name, "package.json");
+  await cp(reporting, join(extensions, folder.name, "dist/reporting.js"));
+  await writeJson(manifest, { ...JSON.parse(await readFile(manifest, "utf8")), main: "./dist/reporting.js" });
 }
 
 /** A folder with these extensions of VS Code alone. */
@@ -237,6 +252,7 @@ export function startTestServer(home, statePort, trusted = true) {
     home,
     trusted,
     builtIn: BUILT_IN,
+    reports: statePort !== undefined,
     env: { ...privateHome(home), ...noKeys, CAIRN_E2E: String(statePort ?? ""), NODE_COMPILE_CACHE: compiled },
   });
 }

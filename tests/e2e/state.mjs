@@ -1,4 +1,4 @@
-// The state that the extension reports while CAIRN_E2E names a port (`vscode-extension/src/testState.ts`).
+// The state that the extension reports while CAIRN_E2E names a port (`vscode-extension/test/reporting`).
 
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -54,16 +54,14 @@ import { type Change, NOTIFIED, emptyState } from "./stores/state";
 import { Store } from "./stores/store";
 import { approvalOf } from "./text/approval";
 import { readPage } from "./commands/pages";
-import { reportState, stateOf, testPort } from "./testState";
-import { watchSurface } from "./testSurface";
 
 let agent: Agent | undefined;
 
-/** Starts the daemon, and the views of the state that it reports. */
-export async function activate(context: vscode.ExtensionContext): Promise<void> {
-  // Without a test nothing is watched, and no connection opens.
-  const port = testPort(process.env["CAIRN_E2E"]);
-  const surface = port === undefined ? {} : watchSurface();
+/** Starts the daemon, and the views of the state that it reports. VS Code gives no `observe`; the end-to-end tests do. */
+export async function activate(
+  context: vscode.ExtensionContext,
+  observe?: (store: Store, conversation: ConversationView) => vscode.Disposable,
+): Promise<void> {
   const log = vscode.window.createOutputChannel("Cairn", { log: true });
   const daemon = new Agent(context, log);
   agent = daemon;
@@ -87,7 +85,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ...reviews,
     ...parts,
     keepModes(store, context.workspaceState),
-    ...(port === undefined ? [] : [reportState(port, { ...stateOf(store, conversation), ...surface })]),
+    ...(observe === undefined ? [] : [observe(store, conversation)]),
     followModeSetting(store),
     store.on(["sessions"], ({ change }) => {
       if (change.kind === "turn" && change.turn.phase.kind === "started" && change.turn.sessionId === store.state.sessions.current) {

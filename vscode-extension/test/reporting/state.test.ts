@@ -5,8 +5,8 @@ import { createInterface } from "node:readline";
 
 import { expect, it, vi } from "vitest";
 
-import { Emitter } from "../src/stores/emitter";
-import { reportState, testPort } from "../src/testState";
+import { Emitter } from "../../src/stores/emitter";
+import { reportState, testPort } from "./state";
 
 it("reports every part, then those that differ", async () => {
   const lines: string[] = [];

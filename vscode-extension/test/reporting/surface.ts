@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
-import { Emitter } from "./stores/emitter";
-import type { StatePart } from "./testState";
+import { Emitter } from "../../src/stores/emitter";
+import type { StatePart } from "./state";
 
 type Call = (...args: readonly unknown[]) => unknown;
 

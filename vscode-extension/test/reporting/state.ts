@@ -1,8 +1,8 @@
 import { type ClientRequest, request } from "node:http";
 
-import type { Disposable } from "./stores/emitter";
-import type { State } from "./stores/state";
-import type { Store } from "./stores/store";
+import type { Disposable } from "../../src/stores/emitter";
+import type { State } from "../../src/stores/state";
+import type { Store } from "../../src/stores/store";
 
 type Event = (listener: () => void) => Disposable;
 
