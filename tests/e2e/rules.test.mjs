@@ -65,6 +65,7 @@ scene("rules for commands", { script: "rules", conversation: "folded" }, () => {
     await inConversation(async () => {
       await armed("node --test", "Always…").click();
       await armed("node --test", "Allow with Any Further Words").waitFor();
+      await card("node --test").locator("[role=group]:focus").waitFor();
       assert.equal(await card("node --test").locator("pre").last().textContent(), "node --test *");
       await window.screenshot("rules-04 any further words");
       await armed("node --test", "Deny with a Message…").click();

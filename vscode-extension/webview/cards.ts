@@ -212,19 +212,30 @@ function ApprovalCard({ value: card, armed, shownForMs, post }: Shown<Card>): VN
     risk !== "" && h("div", "risk", {}, icon("warning"), h("span", "grow", {}, risk)),
     h("div", "buttons", {}, ...choices),
     opened === "say" && part(Reason, reasonBox),
-    opened === "always" && rulesBox(card, armed, answer),
+    opened === "always" && part(Rules, { card, armed, answer }),
     h("div", "faint keys", {}, l10n.t("Alt+Y allows · Alt+N denies")),
   );
 }
 
-/** The rules that "always" would store, word for word. */
-function rulesBox({ rules, pattern, rulesFolder }: Card, armed: boolean, answer: (decision: Decision) => void): VNode {
+interface RulesProps {
+  readonly card: Card;
+  readonly armed: boolean;
+  readonly answer: (decision: Decision) => void;
+}
+
+/** The rules that "always" would store, word for word. They have the focus when they open, so that they are in sight. */
+function Rules({ card: { rules, pattern, rulesFolder }, armed, answer }: RulesProps): VNode {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    box.current?.focus({ preventScroll: true });
+    box.current?.scrollIntoView({ block: "nearest" });
+  }, []);
   const block = (text: string): VNode => h("pre", "block", { tabindex: 0 }, text);
   const choice = (words: string, decision: Decision): VNode => button(words, "secondary", () => answer(decision), armedIf(armed));
   return h(
     "div",
     "say",
-    {},
+    { role: "group", "aria-label": l10n.t("Word for word:"), tabindex: -1, ref: box },
     h("div", "faint note", {}, l10n.t("Word for word:")),
     ...rules.map(block),
     rulesFolder !== "" && h("div", "faint note", {}, l10n.t("in {0}", rulesFolder)),

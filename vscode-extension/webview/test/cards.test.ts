@@ -21,7 +21,8 @@ const announce = vi.fn();
 
 beforeEach(() => {
   vi.useFakeTimers();
-  // Sizes are not known in this environment: nothing is observed.
+  // Sizes and places are not known in this environment: nothing is observed or scrolled.
+  Element.prototype.scrollIntoView = () => undefined;
   vi.stubGlobal(
     "ResizeObserver",
     class {
