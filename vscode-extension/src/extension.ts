@@ -87,11 +87,7 @@ export async function activate(
     keepModes(store, context.workspaceState),
     ...(observe === undefined ? [] : [observe(store, conversation)]),
     followModeSetting(store),
-    store.on(["sessions"], ({ change }) => {
-      if (change.kind === "turn" && change.turn.phase.kind === "started" && change.turn.sessionId === store.state.sessions.current) {
-        void conversation.taskBegan();
-      }
-    }),
+    showFirstTask(store, conversation),
     ...simpleCommands(daemon, store, models, log),
   );
   void conversation.introduce(context.globalState);
@@ -135,6 +131,14 @@ function followModeSetting(store: Store): vscode.Disposable {
   return vscode.workspace.onDidChangeConfiguration((event) => {
     if (event.affectsConfiguration("cairn.review.mode")) {
       store.apply({ kind: "setting", mode: modeSetting() });
+    }
+  });
+}
+
+function showFirstTask(store: Store, conversation: ConversationView): vscode.Disposable {
+  return store.on(["sessions"], ({ change }) => {
+    if (change.kind === "turn" && change.turn.phase.kind === "started" && change.turn.sessionId === store.state.sessions.current) {
+      void conversation.taskBegan();
     }
   });
 }

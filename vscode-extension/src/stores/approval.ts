@@ -32,7 +32,7 @@ export const approvalIn = ({ approvals }: Pick<State, "approvals">, id: string):
  * it, because its call or its turn is over.
  */
 export class Asking implements Disposable {
-  /** What to do with the answer to each request, and without one. */
+  /** Takers of the answer to each request, or of none. */
   readonly #open = new Map<string, (result?: ApproveResult & AskResult) => void>();
   readonly #subscription: Disposable;
 
