@@ -1,5 +1,6 @@
 //! Types that both directions use.
 
+use macro_rules_attribute::apply;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -18,16 +19,15 @@ pub struct Range {
 }
 
 /// Replaces `range` by `newText`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct TextEdit {
     pub range: Range,
     pub new_text: String,
 }
 
 /// Treatment of proposed edits and of commands with effects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy, Default)]
 pub enum ReviewMode {
     /// Edits are proposals; the user decides at any time.
     #[default]

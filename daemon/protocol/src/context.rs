@@ -1,13 +1,12 @@
 //! Use of the model's context window, and compaction on request.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::method::declare_client_requests;
 
 /// Tokens of the next request, partly estimated, and the size of the context window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy, Default)]
 pub struct ContextUse {
     #[ts(type = "number")]
     pub used: u64,
@@ -17,14 +16,12 @@ pub struct ContextUse {
 
 /// Replaces the conversation, for the model, by a summary and the parts that must stay verbatim:
 /// between two rounds of the running turn, else in a separate turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct CompactParams {
     pub session_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct CompactResult {
     pub session_id: String,
     /// Turn in which the compaction happens.

@@ -1,8 +1,7 @@
 //! Requests of the daemon to an editor. A client that does not advertise `experimental.cairn` gets
 //! standard LSP instead.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{ApprovalDecision, TextEdit, UiMessage, english_of_all, method::declare_requests};
 
@@ -10,21 +9,17 @@ use crate::{ApprovalDecision, TextEdit, UiMessage, english_of_all, method::decla
 /// focus: an edit of an open document as one undo step, a deletion or a move outside of the undo
 /// history. The daemon makes a change on disk that the editor refuses as `closed`: the file is not
 /// open, or a save by the editor would change other lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ApplyEditParams {
     pub uri: String,
     /// Shown in the undo history.
     pub label: String,
     /// Encoding of the file on disk, unless that is plain UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub encoding: Option<TextEncoding>,
     pub change: FileChange,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct TextEncoding {
     /// Name in the Encoding Standard in lower case: `gbk`, `gb18030`, `big5`, `shift_jis`,
     /// `utf-16le`, `utf-8` and so on.
@@ -33,15 +28,13 @@ pub struct TextEncoding {
     pub bom: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum FileChange {
     /// Edits against exactly the text whose SHA-256 is `expectedHash` (hex, of the UTF-8 text
     /// without a byte order mark). Ascending and disjoint.
     Edit {
         /// Version of the open document the edits were made for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
         expected_version: Option<i32>,
         expected_hash: String,
         edits: Vec<TextEdit>,
@@ -68,23 +61,18 @@ pub enum FileChange {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ApplyEditResult {
     pub applied: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub reason: Option<RefusedEdit>,
     /// The editor's own words about a refusal as `failed`. They reach the user and the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub message: Option<String>,
     /// The document had unsaved text of the user before the edit, which only the user saves.
     pub was_dirty: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum RefusedEdit {
     /// The text is not the one the edit was made for.
     Stale,
@@ -101,21 +89,19 @@ pub enum RefusedEdit {
 
 /// Saves these documents if they are open and dirty. The daemon names only documents that were
 /// clean before its edits, never one with the user's own unsaved text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SaveParams {
     pub uris: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct SaveResult {
     /// Files that could not be saved, with the reason.
     pub failed: Vec<SaveFailure>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SaveFailure {
     pub uri: String,
     pub reason: String,
@@ -125,8 +111,7 @@ pub struct SaveFailure {
 /// answers it, whichever comes first. The end of the turn withdraws it: a `tool` notification takes
 /// the call out of `awaitingApproval`. Without `turnId` and `callId` (both empty), it asks about files
 /// that appeared during a process, and outlives the turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ApproveParams {
     pub approval_id: String,
     pub session_id: String,
@@ -135,14 +120,10 @@ pub struct ApproveParams {
     /// Title, such as `Run a command` or `Change a protected file`.
     pub title: UiMessage,
     /// Kind of the effect. Absent: an older daemon asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub kind: Option<ApprovalKind>,
     /// Command, byte for byte; empty for a question about files.
     pub command: String,
     /// The files of a question about files, in a line that cannot be read as a command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub files: Option<UiMessage>,
     /// Working directory of the command.
     pub cwd: String,
@@ -156,13 +137,9 @@ pub struct ApproveParams {
     pub rules: Vec<String>,
     /// Rule that `allowPattern` would store: the beginning of the command, then ` *` for any further words.
     /// Shown with that answer. Absent: no such answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub pattern: Option<String>,
     /// Folder of these rules, if it is not `cwd`: the folder that the command enters first. Shown
     /// with them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub rules_folder: Option<String>,
     /// Access that a command gets besides the usual sandbox; `title` names it, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -173,19 +150,13 @@ pub struct ApproveParams {
     #[ts(optional, as = "Option<Vec<UiMessage>>")]
     pub risks: Vec<UiMessage>,
     /// Title of the subagent that asks; absent: the agent itself asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub subagent: Option<String>,
     /// Proposed change of the file. Neither the file nor its document contains any of it yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub preview: Option<Preview>,
     /// Scope of `allowSession`, in a few words: `exactly this command, again`.
     pub for_session: UiMessage,
     /// File that the command follows and that changed since the user allowed it. Shown with the
     /// question; `reasons` name it, too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub changed: Option<String>,
     /// `files` lists files that a command left and that are in quarantine; nothing runs. Only a
     /// person may allow it.
@@ -219,28 +190,24 @@ impl ApproveParams {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct Preview {
     /// Unified diff. Bounded; a truncated one is marked at its end.
     pub patch: String,
     /// The whole texts. Absent: one is too long to be sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub texts: Option<PreviewTexts>,
 }
 
 /// Texts before and after a change. A missing file is an empty text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct PreviewTexts {
     pub before: String,
     pub after: String,
 }
 
 /// Kind of effect that a question is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ApprovalKind {
     /// A command in its sandbox, with the access in `needs`.
     Command,
@@ -253,28 +220,24 @@ pub enum ApprovalKind {
 }
 
 /// Access that a single command may be granted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum Need {
     Network,
     /// `.git` is writable, except hooks and config.
     Git,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ApproveResult {
     pub decision: ApprovalDecision,
     /// Text of the user for the model, with any decision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub feedback: Option<String>,
 }
 
 /// Asks the user a question of the agent. Sent only to a client with `experimental.cairn.ask` at
 /// `initialize`. The end of the call or of its turn withdraws it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct AskParams {
     pub question_id: String,
     pub session_id: String,
@@ -286,12 +249,9 @@ pub struct AskParams {
     pub options: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct AskResult {
     /// Absent: the user dismissed the question.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub answer: Option<String>,
 }
 

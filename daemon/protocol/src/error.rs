@@ -1,13 +1,11 @@
 //! Errors of requests: a kind for programs, and a message for the user.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{RequestProblem, UiMessage};
 
 /// `data` of every error of an `agent/*` request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ErrorData {
     pub kind: ErrorKind,
     #[serde(flatten)]
@@ -21,8 +19,8 @@ impl From<&RequestProblem> for ErrorData {
 }
 
 /// Kinds of failures. The JSON-RPC code is -32803 except where noted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ErrorKind {
     /// Before `initialized` (code -32002) or after `shutdown` (code -32600).
     NotReady,

@@ -1,36 +1,28 @@
 //! Hunks of a file under review, as `agent/review` reports them.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{Range, SubagentOrigin};
 
 /// Operation on a file as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum WholeFile {
     Deleted,
     Moved,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct Hunk {
     pub id: String,
     pub session_id: String,
     pub turn_id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub plan_item: Option<String>,
     /// Text of that plan item when the edit was made, at most 200 bytes: the plan may be of a session
     /// that is not in view, and may have changed. Absent for edits of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub plan_item_text: Option<String>,
     /// Call that made the edit, the newest one if several did; the hunks of an `agent/tool` are those
     /// that name it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub call_id: Option<String>,
     /// Whole lines of the live text; empty (`start == end`) where text was only removed.
     pub range: Range,
@@ -41,38 +33,27 @@ pub struct Hunk {
     pub removed_lines: u32,
     pub added_lines: u32,
     /// Changed words, in order, if the lines pair up and are alike.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub inline: Option<Vec<InlineChange>>,
     /// The user typed inside it.
     pub mixed: bool,
     /// A line in which the user typed inside text of the agent, at most 200 characters. Rejecting the
     /// hunk leaves that line, which may fit the former lines badly; decision `drop` removes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub typed_in: Option<String>,
     /// Proposed before a restart, and none of it is in the text now: `range` is its expected place.
     /// Accepting it applies it again; rejecting it discards it.
     pub outdated: bool,
     /// True for an outdated edit that can be applied again: the lines it replaces are still in the
     /// text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub can_apply: Option<bool>,
     /// Present for an operation on the file itself: `range` is the file's start, `oldText` the text
     /// that rejecting a deletion restores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub whole_file: Option<WholeFile>,
     /// Subagent that made it; the ids above are then those of the call that started it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub subagent: Option<SubagentOrigin>,
 }
 
 /// Changed words of a hunk, shown in their line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct InlineChange {
     /// Added text, within one line of the live text; empty where text was only removed.
     pub range: Range,

@@ -8,6 +8,17 @@
 //!
 //! This crate never depends on a transport, an editor or the engine.
 
+/// A type of the wire: its members are in camelCase, and one that is `None` is absent.
+macro_rules! wire {
+    ($item:item) => {
+        #[serde_with_macros::skip_serializing_none]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, ts_rs::TS)]
+        #[serde(rename_all = "camelCase")]
+        #[ts(optional_fields)]
+        $item
+    };
+}
+
 pub mod attachment;
 pub mod common;
 pub mod context;
@@ -41,13 +52,7 @@ pub use method::{
 };
 pub use models::*;
 pub use notify::*;
-pub use problem::{
-    ActionId, ApprovalQuestion, ApprovalReason, AskedFiles, CheckState, CheckedPart, CodeRow,
-    Coded, CommandRisk, EditProblem, FormChange, ModelFinding, QuarantineEntry, QuarantineFault,
-    ReadOnlyProblem, RequestProblem, RetryReason, ReviewProblem, SandboxState, SessionScope,
-    StatusProblem, StillAcceptedEdit, Tokens, ToolLabel, TurnNotice, TurnProblem, UiArgument,
-    UiMessage, UnclearCommand, english_of_all,
-};
+pub use problem::*;
 pub use process::*;
 pub use queue::*;
 pub use request::*;

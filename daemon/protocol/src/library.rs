@@ -1,62 +1,46 @@
 //! Sessions of a workspace, current and earlier: list, search, open, rename, fork, delete, restore,
 //! export.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{Empty, EndReason, SessionSnapshot, TranscriptEntry, method::declare_client_requests};
 
 /// Requests a page of this workspace's sessions, most recently used first. A session in memory costs
 /// no read; any other one at most the last 256 KiB of its file, whatever its length.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct ListSessionsParams {
     /// `next` of the previous page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub cursor: Option<String>,
     /// Size of the page: 50 by default, 200 at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub limit: Option<u32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct ListSessionsResult {
     pub sessions: Vec<SessionSummary>,
     /// Present if more follow: the `cursor` of the next page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub next: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SessionSummary {
     pub session_id: String,
     /// Beginning of the first message; empty if there is none.
     pub task: String,
     /// Name that the user gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub name: Option<String>,
     /// Milliseconds since 1970.
     #[ts(type = "number")]
     pub updated_ms: u64,
     pub turns: u32,
     pub running: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub state: Option<SessionState>,
     /// Reason for which its newest turn ended. Absent while one runs, and before the first one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub end: Option<EndReason>,
     /// Last line of the newest answer, or of the failure of its turn; at most 200 characters. Absent
     /// while a turn runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub last_line: Option<String>,
     /// Proposed edits of the session that this window keeps and that wait for a decision.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -68,7 +52,6 @@ pub struct SessionSummary {
     pub queued: u32,
     /// Estimated cost of the session in millionths of a dollar; present only if every price is
     /// known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub cost_micros: Option<u64>,
     /// Completed items of its plan.
@@ -81,8 +64,8 @@ pub struct SessionSummary {
 }
 
 /// State of a session in the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum SessionState {
     Running,
     /// A turn runs and waits for an approval, an answer or a decision of the user.
@@ -96,15 +79,14 @@ fn is_zero(number: &u32) -> bool {
 
 /// Searches the names, tasks, messages and titles of calls of this workspace's sessions, most recently
 /// used session first. Case does not matter. `$/cancelRequest` ends it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SearchSessionsParams {
     /// At most 200 characters of one line. A longer or empty one has no match.
     pub query: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct SearchSessionsResult {
     /// At most 50.
     pub matches: Vec<SessionMatch>,
@@ -112,8 +94,7 @@ pub struct SearchSessionsResult {
     pub limited: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SessionMatch {
     pub session: SessionSummary,
     /// First line with the text, shortened around it to about 200 characters.
@@ -122,53 +103,42 @@ pub struct SessionMatch {
 
 /// Brings a session into view. A session that another window has open, or that is damaged, is
 /// `readOnly`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct OpenSessionParams {
     pub session_id: String,
     /// `earlier` of a snapshot or of the previous page. The answer is then only the part of the
     /// transcript before it, and no session comes into view.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub before: Option<String>,
     /// The same for the part before this turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub before_turn: Option<String>,
     /// The same for the part before this call, which is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub before_call: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum OpenSessionResult {
     /// The session is in view. Its transcript holds the newest entries.
     Opened { session: Box<SessionSnapshot> },
     Earlier {
         transcript: Vec<TranscriptEntry>,
         /// Present if earlier entries exist.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
         earlier: Option<String>,
     },
 }
 
 /// Creates a session with the conversation of another one, and brings it into view.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct ForkSessionParams {
     pub session_id: String,
     /// Last turn to copy. By default the newest one that ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub at_turn: Option<String>,
 }
 
 /// Gives a session a name, also while it runs. Refused while another window has it open.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct RenameSessionParams {
     pub session_id: String,
     /// At most 200 characters, without control characters. Space around it is removed. Empty: the
@@ -178,28 +148,27 @@ pub struct RenameSessionParams {
 
 /// Deletes a session. Refused while it runs, and while another window has it open. For ten minutes
 /// `agent/sessions/restore` brings it back; later its files are removed from the disk.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct DeleteSessionParams {
     pub session_id: String,
 }
 
 /// Brings a deleted session back as it was. It is not in view then.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct RestoreSessionParams {
     pub session_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ExportSessionParams {
     pub session_id: String,
     pub format: ExportFormat,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ExportFormat {
     /// Text for people.
     Markdown,
@@ -207,8 +176,8 @@ pub enum ExportFormat {
     Replay,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum ExportSessionResult {
     Text {
         text: String,

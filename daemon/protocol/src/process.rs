@@ -1,30 +1,25 @@
 //! Processes: commands that continue after the call that started them. They belong to a session and end
 //! with it at the latest.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{Empty, method::declare_client_requests};
 
 /// `agent/processes`: the processes of a session that run, and the newest that ended, oldest first.
 /// Sent at most five times a second.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ProcessesNotification {
     pub session_id: String,
     pub rev: u32,
     pub processes: Vec<ProcessInfo>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ProcessInfo {
     /// Number in its session, from 1.
     pub id: u32,
     pub command: String,
     /// The plan item in progress when it was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub plan_item: Option<String>,
     /// True if it takes input.
     pub input: bool,
@@ -41,8 +36,9 @@ pub struct ProcessInfo {
     pub tail: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum ProcessPhase {
     Running {
         /// True after a request to stop it.
@@ -56,8 +52,9 @@ pub enum ProcessPhase {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum ProcessEnd {
     Code {
         code: i32,
@@ -74,8 +71,8 @@ pub enum ProcessEnd {
     Lost,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ProcessStopper {
     Agent,
     User,
@@ -84,16 +81,14 @@ pub enum ProcessStopper {
 }
 
 /// Asks a process to end, and kills it if it does not. Does nothing if it has ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ProcessStopParams {
     pub session_id: String,
     pub id: u32,
 }
 
 /// Sends the user's input to a process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ProcessInputParams {
     pub session_id: String,
     pub id: u32,
@@ -101,14 +96,13 @@ pub struct ProcessInputParams {
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ProcessInputResult {
     pub taken: InputTaken,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum InputTaken {
     All,
     /// The process does not read its input, and took only a part.
@@ -119,8 +113,7 @@ pub enum InputTaken {
 
 /// Reads output of a process for a terminal. Waits up to ten seconds for output, unless there is
 /// some or the process has ended. Colours are kept; other control sequences are removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ProcessOutputParams {
     pub session_id: String,
     pub id: u32,
@@ -129,8 +122,7 @@ pub struct ProcessOutputParams {
     pub since: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ProcessOutputResult {
     pub text: String,
     /// Number of bytes before the text that are no longer kept.
@@ -140,8 +132,6 @@ pub struct ProcessOutputResult {
     #[ts(type = "number")]
     pub end: u64,
     /// Present if the process has ended: no more output will come.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub ended: Option<ProcessEnd>,
 }
 

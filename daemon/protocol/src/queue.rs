@@ -1,20 +1,16 @@
 //! Follow-ups: messages of the user that become turns, one after the other, each after the previous
 //! turn completed.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{Attachment, Empty, ReviewMode, RunTaskResult, method::declare_client_requests};
 
 /// Adds a follow-up. It starts at once if nothing runs or waits in the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct QueueAddParams {
     pub session_id: String,
     pub text: String,
     /// Mode of its turn; by default the session's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub mode: Option<ReviewMode>,
     /// Content sent with the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -22,42 +18,35 @@ pub struct QueueAddParams {
     pub attachments: Vec<Attachment>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct QueueAddResult {
     /// Its turn, if it already started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub started: Option<RunTaskResult>,
 }
 
 /// Replaces the text of a follow-up that has not started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct QueueEditParams {
     pub session_id: String,
     pub id: String,
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct QueueDropParams {
     pub session_id: String,
     pub id: String,
 }
 
 /// Sends a follow-up now: to the running turn, else as a separate turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct QueueSendParams {
     pub session_id: String,
     pub id: String,
 }
 
 /// `agent/queue`: the follow-ups of a session, in their order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct QueueNotification {
     pub session_id: String,
     pub rev: u32,
@@ -66,13 +55,10 @@ pub struct QueueNotification {
     pub held: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct FollowUp {
     pub id: String,
     pub text: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub mode: Option<ReviewMode>,
     /// Content sent with the text, without `text` and `data`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

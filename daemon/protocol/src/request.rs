@@ -1,5 +1,6 @@
 //! Requests of an editor to the daemon.
 
+use macro_rules_attribute::apply;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -14,18 +15,12 @@ use crate::{
 
 /// Starts a turn and answers at once. Without `sessionId` a new session begins. While a turn of the
 /// named session runs, the request fails with `turnMismatch` (use `agent/steer`).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct RunTaskParams {
     pub text: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub session_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub mode: Option<ReviewMode>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub context: Option<TaskContext>,
     /// Plays the built-in demonstration instead of asking a model. It writes `cairn-demo.md`, so the
     /// folder should not be the user's.
@@ -39,37 +34,30 @@ pub struct RunTaskParams {
 }
 
 /// Editor state when the user gave the task.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct TaskContext {
     /// URI of the file in the active editor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub active_file: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub selection: Option<Selection>,
 }
 
 /// Selection in the active file; not empty.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct Selection {
     pub uri: String,
     pub range: Range,
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct RunTaskResult {
     pub session_id: String,
     pub turn_id: String,
 }
 
 /// Sends text to the running turn. The model gets it with its next request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SteerParams {
     pub session_id: String,
     pub expected_turn_id: String,
@@ -80,40 +68,34 @@ pub struct SteerParams {
     pub attachments: Vec<Attachment>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SteerResult {
     pub queued: bool,
 }
 
 /// Ends the turn as `cancelled`. Cancelling an ended turn does nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct CancelParams {
     pub session_id: String,
     pub turn_id: String,
 }
 
 /// Answers an approval by its id, however it was shown. The first answer counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct AnswerParams {
     pub approval_id: String,
     pub decision: ApprovalDecision,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub feedback: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct AnswerResult {
     /// False if the approval was answered already or its turn ended.
     pub accepted: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ApprovalDecision {
     AllowOnce,
     /// Allows the same command, byte for byte, for the rest of this session.
@@ -127,8 +109,8 @@ pub enum ApprovalDecision {
     Deny,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum Decision {
     Accept,
     /// Restores the former lines. Lines in which the user typed stay.
@@ -139,8 +121,8 @@ pub enum Decision {
 
 /// Hunks that a decision is about. `rev` is the `rev` of the `agent/review` that showed them. Ids
 /// of plan items are unique within a session only, so a plan item is named with it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum Scope {
     Hunk { uri: String, hunk_id: String },
     Hunks { hunks: Vec<ShownHunk> },
@@ -150,35 +132,27 @@ pub enum Scope {
 }
 
 /// A hunk among several that one decision is about, with the `rev` that showed it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ShownHunk {
     pub uri: String,
     pub hunk_id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub rev: Option<u32>,
 }
 
 /// Decides hunks. A hunk that no longer exists changes nothing and counts in `stale`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct DecideParams {
     pub decision: Decision,
     pub scope: Scope,
     /// The `rev` that the user saw. A decision with an older one is refused if the hunk changed
     /// since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub rev: Option<u32>,
     /// Text of the user about a rejection, for the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub feedback: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct DecideResult {
     /// Number of decided hunks.
     pub applied: u32,
@@ -189,26 +163,23 @@ pub struct DecideResult {
 }
 
 /// Takes back the last decision.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct UndoDecisionResult {
     pub undone: bool,
     /// Reason why nothing, or not all, was undone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub problem: Option<UiMessage>,
 }
 
 /// Checkpoints of this workspace: one for each turn that changed files.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct CheckpointsResult {
     /// Newest first, at most 50.
     pub checkpoints: Vec<Checkpoint>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct Checkpoint {
     pub session_id: String,
     pub turn_id: String,
@@ -220,8 +191,7 @@ pub struct Checkpoint {
 
 /// Restores text, plan and review to the state before a turn, for every file that the agent changed
 /// in it or since. Refused while a turn runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct RestoreCheckpointParams {
     pub turn_id: String,
     /// Overwrites text that others than the agent wrote since, which the user has seen.
@@ -229,8 +199,8 @@ pub struct RestoreCheckpointParams {
     pub overwrite: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct RestoreCheckpointResult {
     /// Restored files, relative to the workspace.
     pub restored: Vec<String>,
@@ -241,68 +211,47 @@ pub struct RestoreCheckpointResult {
     pub failed: Vec<UiMessage>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct CheckpointConflict {
     pub uri: String,
     pub path: String,
     /// Text at the checkpoint; absent if the file did not exist.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub text: Option<String>,
 }
 
 /// Requests the accepted text of a file, for diff views: the text after rejecting everything.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct BaselineParams {
     pub uri: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct BaselineResult {
     /// Absent when the file is not under review; empty for a file that the agent created.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub text: Option<String>,
 }
 
 /// Snapshot for a client that (re)connects.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct StateResult {
     pub sessions: Vec<SessionSnapshot>,
     pub reviews: Vec<ReviewNotification>,
     pub status: StatusNotification,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SessionSnapshot {
     pub session_id: String,
     /// First message of the newest turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub task: Option<String>,
     /// Name that the user gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub name: Option<String>,
     /// First words of its first message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub title: Option<String>,
     /// Newest turn, running or ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub turn: Option<TurnNotification>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub plan: Option<PlanNotification>,
     /// Waiting follow-ups, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub queue: Option<QueueNotification>,
     /// Tool calls of the newest turn and of its subagents.
     pub tools: Vec<ToolNotification>,
@@ -317,22 +266,15 @@ pub struct SessionSnapshot {
     /// entries came as notifications.
     pub transcript: Vec<TranscriptEntry>,
     /// Tokens so far, and the use of the context window; absent before the first use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub usage: Option<UsageNotification>,
     /// Present if earlier entries exist: the `before` for `agent/sessions/open`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub earlier: Option<String>,
     /// Present if no turn can start in the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub read_only: Option<ReadOnly>,
 }
 
 /// Reason why a session can only be read, forked and exported.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ReadOnly {
     pub reason: ReadOnlyReason,
     #[serde(flatten)]
@@ -345,8 +287,8 @@ impl From<&ReadOnlyProblem> for ReadOnly {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ReadOnlyReason {
     /// Another window has it open.
     OpenElsewhere,
@@ -357,8 +299,8 @@ pub enum ReadOnlyReason {
 }
 
 /// Entry of a transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase")]
+#[apply(wire)]
+#[serde(tag = "kind")]
 pub enum TranscriptEntry {
     Turn(TurnNotification),
     Message(MessageNotification),
@@ -366,21 +308,18 @@ pub enum TranscriptEntry {
 }
 
 /// Plans of a session at the end of each turn that planned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct PlanHistoryParams {
     pub session_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct PlanHistoryResult {
     /// Oldest first, at most the newest 50.
     pub turns: Vec<EarlierPlan>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct EarlierPlan {
     pub turn_id: String,
     /// First message of the turn.
@@ -415,19 +354,16 @@ impl std::fmt::Debug for CredentialsParams {
 
 /// Requests the result of a tool call as the model got it: of a command the output, bounded only for
 /// the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ToolOutputParams {
     pub session_id: String,
     pub call_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct ToolOutputResult {
     /// Absent while the calls of its message run, and for an unknown call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub text: Option<String>,
 }
 
@@ -465,8 +401,8 @@ declare_client_requests! {
 
 /// Tells whether the user trusts the workspace. A notification. Before it
 /// `initializationOptions.trusted` counts; by default a workspace is trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub struct TrustParams {
     pub trusted: bool,
 }

@@ -1,22 +1,20 @@
 //! Commands that the user allowed permanently: stored by the daemon, listed and revoked from an
 //! editor.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{Empty, method::declare_client_requests};
 
 /// Every rule of the user, in all folders.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
 pub struct ListRulesResult {
     /// Rules of this workspace first, oldest first in each group.
     pub rules: Vec<AllowedCommand>,
 }
 
 /// Simple command that runs without a question in one folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct AllowedCommand {
     /// Folder of the rule, as an absolute path without symbolic links.
     pub folder: String,
@@ -26,15 +24,13 @@ pub struct AllowedCommand {
     pub here: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct RevokeRuleParams {
     pub folder: String,
     pub command: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct RevokeRuleResult {
     /// False if no such rule existed.
     pub revoked: bool,

@@ -1,13 +1,11 @@
 //! Tool calls of the model, as the user sees them.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{ApprovalDecision, ParentCall, Range, UiMessage};
 
 /// Tool call of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ToolNotification {
     pub session_id: String,
     pub turn_id: String,
@@ -19,46 +17,28 @@ pub struct ToolNotification {
     pub title: Box<UiMessage>,
     pub state: ToolState,
     /// Plan item in progress when the call was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub plan_item: Option<String>,
     /// Bounded text: output of a command, or the whole command. Of a failed or declined call: the text
     /// that the model got, word for word and so in English.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub detail: Option<String>,
     /// File that the call touched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub uri: Option<String>,
     /// For a subagent's call: the call that started the subagent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub parent: Option<ParentCall>,
     /// Effect that the call is about to have, or had; absent for an unknown tool and in calls of
     /// earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub tool_kind: Option<ToolKind>,
     /// File that the call is about, and the lines that it read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub target: Option<ToolTarget>,
     /// Numbers about what it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub stats: Option<ToolStats>,
     /// Time at which it began to run, in milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub started_at: Option<u64>,
     /// Time at which it was over, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub ended_at: Option<u64>,
     /// Decision that let it run, or not; absent for a call that needs none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub decision: Option<Box<CallDecision>>,
     /// Plan items that this call completed, in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,8 +47,7 @@ pub struct ToolNotification {
 }
 
 /// Plan item that a call completed. Its text is that of this time: the item may have left the plan since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct CompletedItem {
     pub id: String,
     pub content: String,
@@ -79,14 +58,11 @@ pub struct CompletedItem {
 }
 
 /// Decision about a tool call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct CallDecision {
     pub decision: ApprovalDecision,
     pub by: DecidedBy,
     /// Words of the user to the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub words: Option<String>,
     /// Milliseconds since 1970.
     #[ts(type = "number")]
@@ -94,8 +70,8 @@ pub struct CallDecision {
 }
 
 /// Origin of a decision about a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum DecidedBy {
     /// Answer to a question about this call.
     Answer,
@@ -108,8 +84,8 @@ pub enum DecidedBy {
 }
 
 /// Effect of a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ToolKind {
     Read,
     /// Searches texts, or names of files.
@@ -129,44 +105,31 @@ pub enum ToolKind {
 }
 
 /// Part of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ToolTarget {
     pub uri: String,
     /// Whole lines. Absent: the file as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub range: Option<Range>,
 }
 
 /// Numbers about a tool call that is over; each is absent where it has no meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy, Default)]
 pub struct ToolStats {
     /// Lines that an edit added.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub added: Option<u32>,
     /// Lines that an edit removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub removed: Option<u32>,
     /// Lines or files that a search found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub matches: Option<u32>,
     /// Lines that were read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub lines: Option<u32>,
     /// Exit code of a command; absent if it was ended by a signal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub exit_code: Option<i32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ToolState {
     Queued,
     AwaitingApproval,
@@ -190,8 +153,7 @@ impl ToolState {
 
 /// Output of a running command, as text without control characters. Sent only to a client that
 /// asked for it with `experimental.cairn.output` at `initialize`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct OutputNotification {
     pub session_id: String,
     pub turn_id: String,

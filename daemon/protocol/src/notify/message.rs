@@ -1,14 +1,12 @@
 //! Messages of the conversation.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{Attachment, UiMessage};
 
 /// A message of the conversation as it streams. Deltas append. The last one carries the complete
 /// text, which repairs a missed delta.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct MessageNotification {
     pub session_id: String,
     pub turn_id: String,
@@ -17,23 +15,17 @@ pub struct MessageNotification {
     pub role: MessageRole,
     pub delta: String,
     /// Complete text; present when the message ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub text: Option<String>,
     /// The stream was cut: this text is not part of the conversation.
     #[serde(default)]
     pub incomplete: bool,
     /// A notice of the daemon; `text` is the same in English.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub notice: Option<UiMessage>,
     /// Time at which the message began, in milliseconds since 1970; absent in messages of earlier
     /// processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub at: Option<u64>,
     /// Time at which it ended, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub ended_at: Option<u64>,
     /// Words for a running task that its model has not read. The same message without it follows, with the time of
@@ -47,8 +39,8 @@ pub struct MessageNotification {
     pub attachments: Vec<Attachment>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum MessageRole {
     User,
     Assistant,

@@ -1,13 +1,11 @@
 //! Plan of a session, with the work under its items.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{ToolState, UiMessage};
 
 /// Plan of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct PlanNotification {
     pub session_id: String,
     pub turn_id: String,
@@ -20,16 +18,15 @@ pub struct PlanNotification {
     pub dropped: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum Panel {
     Expanded,
     Collapsed,
     Hidden,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct PlanItem {
     /// Stable across replacements of the list.
     pub id: String,
@@ -54,8 +51,7 @@ pub struct PlanItem {
 }
 
 /// File that the agent changed under a plan item.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct LinkedFile {
     pub uri: String,
     /// Path relative to the workspace, with `/`.
@@ -63,21 +59,19 @@ pub struct LinkedFile {
 }
 
 /// Command that the agent ran under a plan item.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct LinkedCommand {
     pub call_id: String,
     /// Title, such as `Run npm test`.
     pub title: Box<UiMessage>,
     pub state: ToolState,
     /// Duration, once it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub elapsed_ms: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum ItemStatus {
     Pending,
     InProgress,

@@ -1,26 +1,20 @@
 //! Files under review.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::Hunk;
 
 /// Proposed edits of one file. Without hunks nothing is pending there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ReviewNotification {
     pub uri: String,
     /// Path relative to the workspace folder, with `/`.
     pub path: String,
     pub rev: u32,
     /// Document version of the ranges; absent when the file is not open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub version: Option<i32>,
     pub kind: FileKind,
     /// Former path of a moved file, relative like `path`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub from: Option<String>,
     /// True if a tool call waits for the decision about these hunks (mode `ask`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -29,8 +23,8 @@ pub struct ReviewNotification {
     pub hunks: Vec<Hunk>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum FileKind {
     Edited,
     /// The agent created the file; rejecting its text deletes it.

@@ -1,12 +1,10 @@
 //! State of the daemon: model, connection, sandbox and conditions that the user should know.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{SandboxState, StatusProblem, UiMessage};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct ModelInfo {
     pub provider: String,
     pub name: String,
@@ -15,22 +13,18 @@ pub struct ModelInfo {
 }
 
 /// State of the daemon.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct StatusNotification {
     pub rev: u32,
     pub model: ModelInfo,
     pub connection: Connection,
     /// Sandbox of the agent's commands; absent until it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub sandbox: Option<SandboxStatus>,
     /// Conditions that the user should know now, newest last.
     pub banners: Vec<Banner>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct SandboxStatus {
     pub kind: SandboxKind,
     #[serde(flatten)]
@@ -43,8 +37,8 @@ impl From<&SandboxState> for SandboxStatus {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum SandboxKind {
     Bubblewrap,
     /// Cairn's own, of Linux namespaces.
@@ -55,8 +49,9 @@ pub enum SandboxKind {
     Missing,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[derive(Default)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum Connection {
     #[default]
     Idle,
@@ -74,8 +69,7 @@ pub enum Connection {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct Banner {
     /// Stable name, by which a client can offer an action.
     pub kind: BannerKind,
@@ -89,8 +83,8 @@ impl From<&StatusProblem> for Banner {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum BannerKind {
     /// No model is configured: a replay answers.
     Replay,

@@ -1,13 +1,11 @@
 //! Beginning, end and cost of a turn.
 
-use serde::{Deserialize, Serialize};
-use ts_rs::TS;
+use macro_rules_attribute::apply;
 
 use crate::{Attachment, ContextUse, UiMessage};
 
 /// Beginning or end of a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct TurnNotification {
     pub session_id: String,
     pub turn_id: String,
@@ -15,8 +13,8 @@ pub struct TurnNotification {
     pub phase: TurnPhase,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[apply(wire)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 pub enum TurnPhase {
     Started {
         /// Text of the user.
@@ -38,31 +36,26 @@ pub enum TurnPhase {
         usage: Usage,
         /// Reason why the turn ended before its work was done; absent if it was completed or
         /// cancelled.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
         problem: Option<UiMessage>,
         /// Time, tokens and cost of this turn alone; absent for turns of earlier versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[ts(optional)]
         spent: Option<TurnSpent>,
     },
 }
 
 /// Time, tokens and cost of one turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub struct TurnSpent {
     #[ts(type = "number")]
     pub elapsed_ms: u64,
     pub usage: Usage,
     /// Estimate in millionths of a dollar; present only if every price is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub cost_micros: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy)]
 pub enum EndReason {
     Completed,
     NeedsInput,
@@ -74,8 +67,8 @@ pub enum EndReason {
 }
 
 /// Tokens as the model's server counted them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
+#[derive(Copy, Default)]
 pub struct Usage {
     #[ts(type = "number")]
     pub input_tokens: u64,
@@ -86,8 +79,7 @@ pub struct Usage {
 }
 
 /// Cost of a round, and the totals of the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct UsageNotification {
     pub session_id: String,
     pub turn_id: String,
@@ -98,7 +90,6 @@ pub struct UsageNotification {
     pub context: ContextUse,
     /// Estimated cost of the session in millionths of a dollar; present only if every price is
     /// known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub cost_micros: Option<u64>,
 }

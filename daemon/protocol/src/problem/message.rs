@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use macro_rules_attribute::apply;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -9,8 +10,7 @@ use super::ActionId;
 
 /// Message to the user. Its text is `template` with each `{name}` replaced by the argument of that
 /// name; a client with a translation looks `template` up in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
+#[apply(wire)]
 pub struct UiMessage {
     /// Stable name of the message. A later version may add codes.
     pub code: String,
@@ -20,8 +20,6 @@ pub struct UiMessage {
     #[ts(optional, as = "Option<BTreeMap<String, UiArgument>>")]
     pub args: BTreeMap<String, UiArgument>,
     /// Action that solves the problem; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub action: Option<ActionId>,
 }
 
