@@ -23,11 +23,6 @@ pub(super) struct RefusedMessage {
 }
 
 impl RefusedMessage {
-    /// Returns true if the body was not JSON, which makes the frame's length doubtful too.
-    pub(super) fn is_garbled(&self) -> bool {
-        self.code == ErrorCode::ParseError
-    }
-
     pub(super) fn reply(self) -> Response {
         refusal(self.id, self.code, self.why)
     }

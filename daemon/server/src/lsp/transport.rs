@@ -25,7 +25,7 @@ use tower_service::Service;
 
 use super::{
     convert,
-    frame::{Framed, Frames},
+    frame::{FrameError, Framed, Frames},
     lifecycle::SessionEnd,
     message::{self, Incoming, refusal},
 };
@@ -76,7 +76,7 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
                 }
             }
             while let Some(framed) = frames.next() {
-                if let Some(ended) = self.take(framed, &mut frames, service).await {
+                if let Some(ended) = self.take(framed, service).await {
                     return ended;
                 }
                 while self.in_flight.try_join_next().is_some() {}
@@ -84,12 +84,7 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
         }
     }
 
-    async fn take<S>(
-        &mut self,
-        framed: Framed,
-        frames: &mut Frames,
-        service: &mut S,
-    ) -> Option<SessionEnd>
+    async fn take<S>(&mut self, framed: Framed, service: &mut S) -> Option<SessionEnd>
     where
         S: Service<Request, Response = Option<Response>, Error = ExitedError>,
         S::Future: Send + 'static,
@@ -99,7 +94,7 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
             Framed::Error(fault) => {
                 tracing::warn!(%fault, "bad frame");
                 self.reply(refusal(Id::Null, ErrorCode::ParseError, fault.to_string()));
-                return fault.is_fatal().then_some(SessionEnd::UnreadableInput);
+                return (fault == FrameError::Header).then_some(SessionEnd::UnreadableInput);
             }
         };
         match message::parse(&body) {
@@ -120,9 +115,6 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
             }
             Err(refused) => {
                 tracing::warn!(?refused, "bad message");
-                if refused.is_garbled() {
-                    frames.distrust(body);
-                }
                 self.reply(refused.reply());
                 None
             }

@@ -14,13 +14,6 @@ async fn bad_messages_do_not_end_the_session() {
         ("a u64 id", frame(r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"a"}"#), -32600),
         ("an array id", frame(r#"{"jsonrpc":"2.0","id":[],"method":"a"}"#), -32600),
         ("no jsonrpc", frame(r#"{"method":"a"}"#), -32600),
-        ("no length", b"Content-Type: x\r\n\r\n{}".to_vec(), -32700),
-        ("an invalid length", b"Content-Length: abc\r\n\r\n{}".to_vec(), -32700),
-        ("a negative length", b"Content-Length: -5\r\n\r\n{}".to_vec(), -32700),
-        ("a length too short", b"Content-Length: 5\r\n\r\n{\"a\": 1}".to_vec(), -32700),
-        ("a length too long", b"Content-Length: 60\r\n\r\n{\"a\": 1}".to_vec(), -32700),
-        ("a stray line", b"hello there\r\n".to_vec(), -32700),
-        ("a binary line", b"\x00\xff\xfe\r\n\r\n\n".to_vec(), -32700),
         (
             "too large a body",
             [b"Content-Length: 67108865\r\n\r\n", &[b' '; 67_108_865][..]].concat(),
@@ -35,6 +28,25 @@ async fn bad_messages_do_not_end_the_session() {
         assert_eq!(error["code"], *code, "{what}: {error}");
         assert_eq!(client.reply(&next).await.unwrap_err()["code"], -32601, "after {what}");
         assert_eq!(client.unread(), Vec::<Value>::new(), "one answer to {what}");
+    }
+}
+
+#[tokio::test]
+async fn bytes_without_a_header_are_answered_and_end_the_session() {
+    let bad: [(&str, &[u8]); 7] = [
+        ("no length", b"Content-Type: x\r\n\r\n{}"),
+        ("an invalid length", b"Content-Length: abc\r\n\r\n{}"),
+        ("a negative length", b"Content-Length: -5\r\n\r\n{}"),
+        ("a length too short", b"Content-Length: 5\r\n\r\n{\"a\": 1}\r\n"),
+        ("an absurd length", b"Content-Length: 99999999999\r\n\r\n{}"),
+        ("a stray line", b"hello there\r\n"),
+        ("a binary line", b"\x00\xff\xfe\r\n\r\n\n"),
+    ];
+    for (what, bytes) in bad {
+        let ServerFixture { client, hub: _hub, serving } = open().await;
+        client.send_raw(bytes.to_vec());
+        assert_eq!(client.reply(&Value::Null).await.unwrap_err()["code"], -32700, "{what}");
+        assert_eq!(exit(serving).await.ended, SessionEnd::UnreadableInput, "{what}");
     }
 }
 

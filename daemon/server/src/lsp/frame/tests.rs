@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Reads as the transport does; `!` marks a fatal error.
+/// Reads as the transport does.
 fn read<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> Vec<String> {
     let mut frames = Frames::default();
     let mut seen = Vec::new();
@@ -11,17 +11,8 @@ fn read<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> Vec<String> {
         frames.feed(piece);
         while let Some(framed) = frames.next() {
             seen.push(match framed {
-                Framed::Body(body) => {
-                    let text = String::from_utf8_lossy(&body).into_owned();
-                    if serde_json::from_slice::<serde_json::Value>(&body).is_err() {
-                        frames.distrust(body);
-                    }
-                    text
-                }
-                Framed::Error(fault) => {
-                    let mark = if fault.is_fatal() { "!" } else { "-" };
-                    format!("{mark} {fault}")
-                }
+                Framed::Body(body) => String::from_utf8_lossy(&body).into_owned(),
+                Framed::Error(fault) => format!("- {fault}"),
             });
         }
     }
@@ -43,7 +34,7 @@ fn frame(body: &str) -> String {
 fn headers_are_read_leniently() {
     check(&(frame("[1]") + &frame("[2]")), expect!["[1]\n[2]"]);
     check("content-length:3\n\n[1]", expect!["[1]"]);
-    check("CONTENT-LENGTH :  3  \r\nX-Other: y\r\n\r\n[1]", expect!["[1]"]);
+    check("CONTENT-LENGTH:  3  \r\nX-Other: y\r\n\r\n[1]", expect!["[1]"]);
     check("Content-Type: application/json\r\nContent-Length: 3\r\n\r\n[1]", expect!["[1]"]);
     check(&format!("{}\r\n\r\n{}", frame("[1]"), frame("[2]")), expect!["[1]\n[2]"]);
     check("Content-Length: 2\r\n\r\n", expect![""]);
@@ -51,51 +42,34 @@ fn headers_are_read_leniently() {
 }
 
 #[test]
-fn one_fault_is_reported_and_the_next_frame_is_found() {
-    let next = frame("[2]");
-    check(
-        &format!("hello\r\n{next}"),
-        expect!["- a line that is not a header: frames begin with Content-Length\n[2]"],
-    );
-    check(
-        &format!("one\ntwo\r\n\r\nthree{next}"),
-        expect!["- a line that is not a header: frames begin with Content-Length\n[2]"],
-    );
-    check(
-        &format!("{{\"a\":1}}{next}"),
-        expect!["- a line that is not a header: frames begin with Content-Length\n[2]"],
-    );
-    check(
-        &format!("Content-Type: x\r\n\r\n[1]{next}"),
-        expect!["- a header block without Content-Length\n[2]"],
-    );
-    for bad in ["-3", "abc", "", "3.0", "0x3"] {
+fn what_is_no_header_ends_the_stream() {
+    let (long, many) = ("x".repeat(MAX_HEADER + 1), "X-Pad: y\r\n".repeat(1000));
+    for bad in [
+        "hello\r\n",
+        "{\"a\":1}\n",
+        "Content-Type: x\r\n\r\n[1]",
+        "Content-Length: -3\r\n\r\n[1]",
+        "Content-Length: abc\r\n\r\n[1]",
+        "Content-Length: \r\n\r\n[1]",
+        "Content-Length: 3.0\r\n\r\n[1]",
+        "Content-Length: 0x3\r\n\r\n[1]",
+        "Content-Length: 99999999999\r\n\r\n[1]",
+        "Content-Length: 18446744073709551615\r\n\r\n[1]",
+        "Content-Length: 99999999999999999999999\r\n\r\n[1]",
+        &long,
+        &many,
+    ] {
         check(
-            &format!("Content-Length: {bad}\r\n\r\n[1]{next}"),
-            expect!["- Content-Length is not a number\n[2]"],
+            &format!("{bad}{}", frame("[2]")),
+            expect![
+                "- this is no header: a frame begins with Content-Length, in at most 8192 bytes"
+            ],
         );
     }
 }
 
 #[test]
-fn a_wrong_length_costs_one_message_only() {
-    let next = frame("[2]");
-    check(&format!("Content-Length: 2\r\n\r\n[1, 1]{next}"), expect!["[1\n[2]"]);
-    // Too long: the body contains the next header, which is found inside it.
-    check(
-        &format!("Content-Length: 12\r\n\r\n[1]{next}{}", frame("[3]")),
-        expect![[r#"
-            [1]Content-L
-            [3]"#]],
-    );
-    check(
-        &format!("Content-Length: 26\r\n\r\n[1]{next}{}", frame("[3]")),
-        expect!["[1]Content-Length: 3\r\n\r\n[2\n[2]\n[3]"],
-    );
-}
-
-#[test]
-fn a_body_that_is_too_large_is_skipped_or_ends_the_stream() {
+fn a_body_that_is_too_large_is_skipped() {
     let huge = "x".repeat(MAX_BODY + 1);
     let seen = read([frame(&huge).as_bytes(), frame("[2]").as_bytes()]);
     expect![[r#"
@@ -105,62 +79,15 @@ fn a_body_that_is_too_large_is_skipped_or_ends_the_stream() {
         ]
     "#]]
     .assert_debug_eq(&seen);
-    check(
-        "Content-Length: 99999999999\r\n\r\n[1]",
-        expect!["! the announced length is implausible"],
-    );
-    check(
-        "Content-Length: 18446744073709551615\r\n\r\n[1]",
-        expect!["! the announced length is implausible"],
-    );
-    check(
-        "Content-Length: 99999999999999999999999\r\n\r\n[1]",
-        expect!["! the announced length is implausible"],
-    );
-    check(&"x".repeat(MAX_HEADER + 1), expect!["! a header of more than 8192 bytes"]);
-    check(&"X-Pad: y\r\n".repeat(1000), expect!["! a header of more than 8192 bytes"]);
-}
-
-#[test]
-fn garbage_is_skipped_up_to_the_size_of_a_body() {
-    let mut frames = Frames::default();
-    frames.feed(b"oops\n");
-    assert_eq!(frames.next(), Some(Framed::Error(FrameError::Garbage)));
-    let megabyte = vec![b'x'; 1 << 20];
-    for _ in 0..MAX_BODY >> 20 {
-        frames.feed(&megabyte);
-        assert_eq!(frames.next(), None);
-        assert!(frames.buffer.len() <= MAX_HEADER, "garbage must not be kept");
-    }
-    frames.feed(&megabyte);
-    assert_eq!(frames.next(), Some(Framed::Error(FrameError::Lost)));
-}
-
-#[test]
-fn a_line_too_long_for_a_header_is_garbage_in_any_division() {
-    let long = format!("a\n[1]Content-Length: {}3\r\n{}", "0".repeat(MAX_HEADER), frame("[2]"));
-    check(&long, expect!["- a line that is not a header: frames begin with Content-Length\n[2]"]);
-    let spaces = format!("a\n{}{}", " ".repeat(2 * MAX_HEADER), frame("[2]"));
-    check(&spaces, expect!["- a line that is not a header: frames begin with Content-Length\n[2]"]);
 }
 
 #[test]
 fn no_bytes_are_kept_after_the_end() {
     let mut frames = Frames::default();
     frames.feed(format!("Content-Length: 99999999999\r\n\r\n{}", "x".repeat(1000)).as_bytes());
-    assert_eq!(frames.next(), Some(Framed::Error(FrameError::AbsurdLength)));
+    assert_eq!(frames.next(), Some(Framed::Error(FrameError::Header)));
     frames.feed(b"more");
-    assert_eq!((frames.next(), frames.held()), (None, 0));
-}
-
-#[test]
-fn a_body_full_of_headers_is_not_copied_for_each() {
-    let inner = "{Content-Length: 1\n".repeat(200_000);
-    let started = std::time::Instant::now();
-    let seen = read([frame(&inner).as_bytes(), frame("[2]").as_bytes()]);
-    assert_eq!(seen.last().map(String::as_str), Some("[2]"));
-    // Copying would move hundreds of gigabytes.
-    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!((frames.next(), frames.buffer.len()), (None, 0));
 }
 
 proptest! {
