@@ -79,6 +79,8 @@ pub struct Session {
     recorded: usize,
     /// Memo that [`Session::take_records`] returned last.
     remembered: Memo,
+    /// Effects of the step that runs.
+    effects: Vec<Effect>,
 }
 
 #[derive(Debug)]
@@ -157,6 +159,7 @@ impl Session {
             turn: None,
             recorded: 0,
             remembered: Memo::default(),
+            effects: Vec::new(),
         }
     }
 
@@ -200,19 +203,18 @@ impl Session {
     }
 
     pub fn step(&mut self, input: Input) -> Vec<Effect> {
-        let mut effects = Vec::new();
         match input {
-            Input::UserMessage { text, attached } => self.start(text, attached, &mut effects),
-            Input::Model { request, event } => self.model(request, event, &mut effects),
+            Input::UserMessage { text, attached } => self.start(text, attached),
+            Input::Model { request, event } => self.model(request, event),
             Input::RetryDue { request } => {
                 if matches!(&self.turn, Some(Turn { phase: Phase::Waiting { request: due }, .. }) if *due == request)
                 {
-                    self.call_model(&mut effects);
+                    self.call_model();
                 }
             }
-            Input::TaskList { items, updated } => self.task_list(items, updated, &mut effects),
+            Input::TaskList { items, updated } => self.task_list(items, updated),
             Input::ToolDone { call_id, content, is_error } => {
-                self.tool_done(&call_id, content, is_error, &mut effects)
+                self.tool_done(&call_id, content, is_error)
             }
             Input::Printed { call_id, text } => {
                 if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
@@ -228,7 +230,7 @@ impl Session {
                 if let Some(turn) = &mut self.turn {
                     turn.usage += usage;
                     self.usage += usage;
-                    effects.push(Effect::Spent);
+                    self.effects.push(Effect::Spent);
                 }
             }
             Input::Steer { text, attached } => {
@@ -237,14 +239,14 @@ impl Session {
                 }
             }
             Input::Notice { text } => self.notices.push(text),
-            Input::Compact => self.compact_asked(&mut effects),
-            Input::PendingEdits { proposals } => self.compact(&proposals, &mut effects),
-            Input::Cancel => self.cancel(&mut effects),
+            Input::Compact => self.compact_asked(),
+            Input::PendingEdits { proposals } => self.compact(&proposals),
+            Input::Cancel => self.cancel(),
         }
-        effects
+        std::mem::take(&mut self.effects)
     }
 
-    fn start(&mut self, text: String, attached: Vec<Attached>, effects: &mut Vec<Effect>) {
+    fn start(&mut self, text: String, attached: Vec<Attached>) {
         if self.turn.is_some() {
             return;
         }
@@ -260,20 +262,20 @@ impl Session {
         if let Some(text) = self.reminders.initial(&self.settings.reminders) {
             notes.push(Note::new(NoteKind::Reminder, text));
         }
-        effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
+        self.effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
         self.conversation.push(Item::User(UserMessage { text, notes, attached }));
         self.turn = Some(Turn::new());
-        self.call_model(effects);
+        self.call_model();
     }
 
-    fn call_model(&mut self, effects: &mut Vec<Effect>) {
-        let compaction = self.ensure_capacity(effects);
+    fn call_model(&mut self) {
+        let compaction = self.ensure_capacity();
         let Some(turn) = &mut self.turn else { return };
         self.requests += 1;
         let request = self.requests;
         turn.phase = Phase::Calling { request, text: String::new() };
         turn.asked_items = self.conversation.len();
-        effects.push(match compaction {
+        self.effects.push(match compaction {
             None => Effect::CallModel { request },
             Some(why) => {
                 Effect::Summarize { request, shortest: why == context::Compaction::Overflow }
@@ -281,21 +283,21 @@ impl Session {
         });
     }
 
-    fn end_at_limit(&mut self, effects: &mut Vec<Effect>) {
+    fn end_at_limit(&mut self) {
         let limit = self.settings.max_rounds;
-        self.end(EndCause::RoundLimit(limit), effects);
+        self.end(EndCause::RoundLimit(limit));
     }
 
-    fn cancel(&mut self, effects: &mut Vec<Effect>) {
+    fn cancel(&mut self) {
         let Some(turn) = &self.turn else { return };
         match &turn.phase {
             Phase::Calling { text, .. } => {
                 let said = text.trim_end().to_owned();
                 if said.is_empty() {
-                    effects.push(Effect::MessageDropped { reason: "stopped".into() });
+                    self.effects.push(Effect::MessageDropped { reason: "stopped".into() });
                 } else {
                     let message = AssistantMessage { blocks: vec![Block::Text(said.clone())] };
-                    self.say(message, said, effects);
+                    self.say(message, said);
                 }
             }
             Phase::Waiting { .. } | Phase::PendingEdits { .. } => {}
@@ -303,17 +305,17 @@ impl Session {
                 "Cancelled by the user; it may have had effects before it was stopped.",
             ),
         }
-        self.end(End::new(EndReason::Cancelled, "Stopped."), effects);
+        self.end(End::new(EndReason::Cancelled, "Stopped."));
     }
 
-    fn push_steers(&mut self, effects: &mut Vec<Effect>) -> bool {
+    fn push_steers(&mut self) -> bool {
         let Some(turn) = &mut self.turn else { return false };
         if turn.steers.is_empty() {
             return false;
         }
         let mut notes: Vec<Note> = turn.steers.drain(..).map(Note::from).collect();
         self.take_notices(&mut notes);
-        effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
+        self.effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
         self.conversation.push(Item::User(UserMessage { notes, ..UserMessage::default() }));
         true
     }
@@ -322,7 +324,7 @@ impl Session {
         notes.extend(self.notices.drain(..).map(|text| Note::new(NoteKind::Notice, text)));
     }
 
-    fn end(&mut self, end: impl Into<End>, effects: &mut Vec<Effect>) {
+    fn end(&mut self, end: impl Into<End>) {
         let Some(turn) = self.turn.take() else { return };
         self.restore_images(&turn);
         let mut end = end.into();
@@ -338,9 +340,9 @@ impl Session {
         }
         if self.panel == Panel::Expanded {
             self.panel = Panel::Collapsed;
-            effects.push(Effect::PublishPlan { dropped: Vec::new() });
+            self.effects.push(Effect::PublishPlan { dropped: Vec::new() });
         }
-        effects.push(Effect::EndTurn(end));
+        self.effects.push(Effect::EndTurn(end));
     }
 }
 

@@ -111,7 +111,7 @@ impl Session {
         self.conversation.len() > self.context.epoch.start + 1
     }
 
-    pub(super) fn compact_asked(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn compact_asked(&mut self) {
         if !self.can_compact() {
             return;
         }
@@ -121,14 +121,14 @@ impl Session {
                 let compaction =
                     CompactionState { asked: true, only: true, ..CompactionState::default() };
                 self.turn = Some(Turn { compaction, ..Turn::new() });
-                self.call_model(effects);
+                self.call_model();
             }
         }
     }
 
     /// Frees context before a request, if needed. Returns the reason if the next request must ask
     /// for a summary.
-    pub(super) fn ensure_capacity(&mut self, effects: &mut Vec<Effect>) -> Option<Compaction> {
+    pub(super) fn ensure_capacity(&mut self) -> Option<Compaction> {
         let ContextState { window, epoch, meter, .. } = &mut self.context;
         meter.catch_up(&self.conversation, *epoch);
         let compaction = &mut self.turn.as_mut()?.compaction;
@@ -141,7 +141,7 @@ impl Session {
                     *epoch = next;
                     let after = meter.used(&self.conversation, next, window);
                     let how = Shortening::Elided;
-                    self.shortened(Shortened { epoch: next, how, before, after }, effects);
+                    self.shortened(Shortened { epoch: next, how, before, after });
                 } else if meter.is_full(&self.conversation, *epoch, window) {
                     compaction.running = Some(Compaction::Full);
                 }
@@ -150,12 +150,12 @@ impl Session {
         self.turn.as_ref()?.compaction.running
     }
 
-    fn shortened(&mut self, shortened: Shortened, effects: &mut Vec<Effect>) {
+    fn shortened(&mut self, shortened: Shortened) {
         self.context.unrecorded.push(shortened);
-        effects.push(Effect::Shortened(shortened));
+        self.effects.push(Effect::Shortened(shortened));
     }
 
-    pub(super) fn spent(&mut self, usage: Usage, effects: &mut Vec<Effect>) {
+    pub(super) fn spent(&mut self, usage: Usage) {
         self.usage += usage;
         self.context.cost.add(usage, self.context.price);
         if let Some(turn) = &mut self.turn {
@@ -164,19 +164,16 @@ impl Session {
                 self.context.meter.report(usage, turn.asked_items);
             }
         }
-        effects.push(Effect::Spent);
+        self.effects.push(Effect::Spent);
     }
 
     /// Records that an ordinary request was answered.
-    pub(super) fn fitted(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn fitted(&mut self) {
         let Some(turn) = &mut self.turn else { return };
         turn.compaction.overflowed = false;
         if let Some(WithImages { used, .. }) = turn.tried_without_images.take() {
             let (epoch, how) = (self.context.epoch, Shortening::ImagesLeftOut);
-            self.shortened(
-                Shortened { epoch, how, before: used, after: self.fill().used },
-                effects,
-            );
+            self.shortened(Shortened { epoch, how, before: used, after: self.fill().used });
         }
     }
 
@@ -209,24 +206,19 @@ impl Session {
     }
 
     /// Handles a refusal of the server because the request is too long.
-    pub(super) fn overflow(&mut self, failure: Failure, effects: &mut Vec<Effect>) {
+    pub(super) fn overflow(&mut self, failure: Failure) {
         let stated = stated_window(&failure.message);
-        self.does_not_fit(failure, stated, effects);
+        self.does_not_fit(failure, stated);
     }
 
     /// Handles an answer to a part of the request: the server dropped the rest without an error. False
     /// if the counts do not show it for certain; the user is told once if it is likely.
-    pub(super) fn answered_in_part(
-        &mut self,
-        cut: Option<Cut>,
-        usage: Usage,
-        effects: &mut Vec<Effect>,
-    ) -> bool {
+    pub(super) fn answered_in_part(&mut self, cut: Option<Cut>, usage: Usage) -> bool {
         match cut {
             None => false,
             Some(Cut::Likely { counted, sent }) => {
                 if !std::mem::replace(&mut self.context.cut_told, true) {
-                    effects.push(Effect::LikelyCut { counted, sent });
+                    self.effects.push(Effect::LikelyCut { counted, sent });
                 }
                 false
             }
@@ -236,21 +228,21 @@ impl Session {
                     "The model server read {counted} tokens of the request, as much as fits its context window of {window} tokens"
                 );
                 let failure = Failure::new(FailureKind::ContextOverflow, message);
-                self.does_not_fit(failure, Some(window), effects);
+                self.does_not_fit(failure, Some(window));
                 true
             }
         }
     }
 
-    fn does_not_fit(&mut self, failure: Failure, stated: Option<u64>, effects: &mut Vec<Effect>) {
+    fn does_not_fit(&mut self, failure: Failure, stated: Option<u64>) {
         let can_compact = self.can_compact();
         let used = self.fill().used;
         let Some(turn) = &mut self.turn else { return };
-        effects.push(Effect::MessageDropped { reason: failure.message.clone() });
+        self.effects.push(Effect::MessageDropped { reason: failure.message.clone() });
         let head = self.context.window.head;
         if let Some(window) = stated.filter(|window| *window < head + LEAST_ROOM) {
             // Not learned: the next step is a larger window of the same server.
-            return self.end(EndCause::WindowTooSmall { window, head }, effects);
+            return self.end(EndCause::WindowTooSmall { window, head });
         }
         // If the server names no limit, guess one. The refusal may have had another reason, so the
         // guess is at least half of the window.
@@ -258,51 +250,51 @@ impl Session {
         let window = stated.unwrap_or(guess);
         if window < self.context.window.tokens {
             self.context.window.tokens = window;
-            effects.push(Effect::WindowLearned { tokens: window });
+            self.effects.push(Effect::WindowLearned { tokens: window });
         }
         if turn.compaction.overflowed || !can_compact {
             let compacted = turn.compaction.overflowed;
-            self.end(EndCause::ContextFull { message: failure.message, compacted }, effects);
+            self.end(EndCause::ContextFull { message: failure.message, compacted });
             return;
         }
         turn.compaction.overflowed = true;
         turn.compaction.running = Some(Compaction::Overflow);
-        self.call_model(effects);
+        self.call_model();
     }
 
-    pub(super) fn summarized(&mut self, reply: &Reply, effects: &mut Vec<Effect>) {
+    pub(super) fn summarized(&mut self, reply: &Reply) {
         let text = reply.message.text();
         let summary = (!text.trim().is_empty()).then(|| text.trim().to_owned());
-        self.take_stock(summary, "The model wrote no summary.", effects);
+        self.take_stock(summary, "The model wrote no summary.");
     }
 
     /// Handles the failure of a summary after the last retry.
-    pub(super) fn summary_failed(&mut self, failure: &Failure, effects: &mut Vec<Effect>) {
-        self.take_stock(None, &failure.message, effects);
+    pub(super) fn summary_failed(&mut self, failure: &Failure) {
+        self.take_stock(None, &failure.message);
     }
 
     /// Requests the pending edits from the server, or ends the compaction. Without a summary, a
     /// compaction that only the user asked for leaves the conversation unchanged.
-    fn take_stock(&mut self, summary: Option<String>, why: &str, effects: &mut Vec<Effect>) {
+    fn take_stock(&mut self, summary: Option<String>, why: &str) {
         let Some(turn) = &mut self.turn else { return };
         turn.retries.succeeded();
         match (&summary, turn.compaction.running) {
             (None, Some(Compaction::Asked)) => {
                 turn.compaction.running = None;
                 if turn.compaction.only {
-                    self.end(EndCause::NotCompacted(why.to_owned()), effects);
+                    self.end(EndCause::NotCompacted(why.to_owned()));
                 } else {
-                    self.call_model(effects);
+                    self.call_model();
                 }
             }
             (Some(_), _) | (None, Some(Compaction::Full | Compaction::Overflow) | None) => {
                 turn.phase = Phase::PendingEdits { summary };
-                effects.push(Effect::RequestPendingEdits);
+                self.effects.push(Effect::RequestPendingEdits);
             }
         }
     }
 
-    pub(super) fn compact(&mut self, proposals: &[String], effects: &mut Vec<Effect>) {
+    pub(super) fn compact(&mut self, proposals: &[String]) {
         let Some(Turn { phase: Phase::PendingEdits { summary }, compaction, .. }) = &mut self.turn
         else {
             return;
@@ -331,12 +323,12 @@ impl Session {
             None => Shortening::Mechanical,
         };
         let shortened = Shortened { epoch: *epoch, how, before, after };
-        self.shortened(shortened, effects);
+        self.shortened(shortened);
         if only {
             let end = End::new(EndReason::Completed, "");
-            self.end(End { compacted: Some(shortened), ..end }, effects);
+            self.end(End { compacted: Some(shortened), ..end });
         } else {
-            self.call_model(effects);
+            self.call_model();
         }
     }
 }

@@ -17,13 +17,7 @@ const EXIT_CODE: &str = "[cairn] exit code ";
 const MULTI_STEP_CALLS: u32 = 3;
 
 impl Session {
-    pub(super) fn tool_done(
-        &mut self,
-        call_id: &CallId,
-        content: String,
-        is_error: bool,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn tool_done(&mut self, call_id: &CallId, content: String, is_error: bool) {
         let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn else { return };
         match batch.take_work(call_id) {
             // A command that was declined has no exit code. One that fails has checked something.
@@ -40,43 +34,42 @@ impl Session {
             Some(Work::Edit(_) | Work::Subagent) | None => {}
         }
         if batch.complete(call_id, content, is_error) {
-            self.advance(effects);
+            self.advance();
         }
     }
 
     /// Starts the calls that may start now, and closes the round when every call has its result.
-    pub(super) fn advance(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn advance(&mut self) {
         loop {
             let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn else { return };
             let Some(call) = batch.next(&self.settings) else { break };
             let plan_item = self.plan.in_progress().map(|item| item.id.clone());
             match tools::answer_without_running(&call, &self.settings) {
-                tools::Answer::Run => effects.push(Effect::RunTool { call, plan_item }),
+                tools::Answer::Run => self.effects.push(Effect::RunTool { call, plan_item }),
                 tools::Answer::Wrong(content) => {
                     let content = marks::escape(&content).into_owned();
                     batch.answer(&call.id, content.clone(), tools::IsError::Yes);
-                    effects.push(Effect::ToolAnswered { call, plan_item, content, is_error: true });
+                    self.effects.push(Effect::ToolAnswered {
+                        call,
+                        plan_item,
+                        content,
+                        is_error: true,
+                    });
                 }
-                tools::Answer::Todo(form, arguments) => self.todo(call, form, &arguments, effects),
+                tools::Answer::Todo(form, arguments) => self.todo(call, form, &arguments),
             }
         }
         if matches!(&self.turn, Some(Turn { phase: Phase::Tools(batch), .. }) if batch.is_done()) {
-            self.close_round(effects);
+            self.close_round();
         }
     }
 
-    fn todo(
-        &mut self,
-        call: ToolCall,
-        form: PlanForm,
-        arguments: &serde_json::Value,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn todo(&mut self, call: ToolCall, form: PlanForm, arguments: &serde_json::Value) {
         let outcome = plan::apply_call(&mut self.plan, form, arguments);
         let mut content = marks::escape(&outcome.content).into_owned();
         let mut dropped = None;
         if let Some(accepted) = outcome.accepted {
-            if let Some(reminder) = self.ask_for_proof(&accepted, effects) {
+            if let Some(reminder) = self.ask_for_proof(&accepted) {
                 content.push_str(&reminder);
             }
             dropped = Some(accepted.dropped);
@@ -86,57 +79,57 @@ impl Session {
             batch.answer(&call.id, content.clone(), tools::IsError::from(outcome.is_error));
         }
         if let Some(dropped) = dropped {
-            self.plan_updated(dropped, effects);
+            self.plan_updated(dropped);
         }
-        effects.push(Effect::ToolAnswered { call, plan_item, content, is_error: outcome.is_error });
+        self.effects.push(Effect::ToolAnswered {
+            call,
+            plan_item,
+            content,
+            is_error: outcome.is_error,
+        });
     }
 
     /// Shows the task graph, which the server keeps.
-    pub(super) fn task_list(
-        &mut self,
-        items: Vec<TodoItem>,
-        updated: bool,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn task_list(&mut self, items: Vec<TodoItem>, updated: bool) {
         if !matches!(&self.turn, Some(Turn { phase: Phase::Tools(_), .. })) {
             return;
         }
         if updated {
             let accepted = self.plan.show(items);
-            let postscript = self.ask_for_proof(&accepted, effects);
+            let postscript = self.ask_for_proof(&accepted);
             if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
                 batch.postscript = postscript;
             }
-            self.plan_updated(accepted.dropped, effects);
+            self.plan_updated(accepted.dropped);
         } else if items != self.plan.items() {
             self.plan.show(items);
-            self.publish_plan(Vec::new(), effects);
+            self.publish_plan(Vec::new());
         }
     }
 
     /// Returns the reminder that is appended to the result of the call that completed the list.
-    fn ask_for_proof(&mut self, accepted: &Accepted, effects: &mut Vec<Effect>) -> Option<String> {
+    fn ask_for_proof(&mut self, accepted: &Accepted) -> Option<String> {
         let text = self.reminders.verification(&self.settings.reminders, &self.plan, accepted)?;
         let note = Note::new(NoteKind::Reminder, text);
         let addition = format!("\n\n{}", note.wire_text());
-        effects.push(Effect::NoteAdded(note));
+        self.effects.push(Effect::NoteAdded(note));
         Some(addition)
     }
 
-    fn plan_updated(&mut self, dropped: Vec<String>, effects: &mut Vec<Effect>) {
+    fn plan_updated(&mut self, dropped: Vec<String>) {
         if let Some(Turn { phase: Phase::Tools(batch), worked, .. }) = &mut self.turn {
             batch.plan_updated = true;
             *worked = true;
         }
-        self.publish_plan(dropped, effects);
+        self.publish_plan(dropped);
     }
 
-    fn publish_plan(&mut self, dropped: Vec<String>, effects: &mut Vec<Effect>) {
+    fn publish_plan(&mut self, dropped: Vec<String>) {
         self.panel = if self.plan.is_empty() { Panel::Hidden } else { Panel::Expanded };
-        effects.push(Effect::PublishPlan { dropped });
+        self.effects.push(Effect::PublishPlan { dropped });
     }
 
-    fn close_round(&mut self, effects: &mut Vec<Effect>) {
+    fn close_round(&mut self) {
         let Some(turn) = &mut self.turn else { return };
         let Phase::Tools(batch) = &mut turn.phase else { return };
         let (calls, results) = (batch.fingerprint, batch.take_results());
@@ -155,18 +148,14 @@ impl Session {
         {
             notes.push(Note::new(NoteKind::Reminder, text));
         }
-        effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
+        self.effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
         self.conversation.push(Item::ToolResults { results, notes });
-        if rounds >= self.settings.max_rounds {
-            self.end_at_limit(effects)
-        } else {
-            self.call_model(effects)
-        }
+        if rounds >= self.settings.max_rounds { self.end_at_limit() } else { self.call_model() }
     }
 
-    pub(super) fn stop_loop(&mut self, name: String, effects: &mut Vec<Effect>) {
+    pub(super) fn stop_loop(&mut self, name: String) {
         self.pair_open_calls("Not run: the same call was made again and again.");
-        self.end(EndCause::RepeatedCall(name), effects);
+        self.end(EndCause::RepeatedCall(name));
     }
 
     /// Gives every call without a result this one, so that the conversation stays legal.
