@@ -105,7 +105,7 @@ fn jittered(delay_ms: u64, random: u8) -> Duration {
 
 pub(crate) async fn run_tool(
     notices: Arc<dyn Notices>,
-    tool: Option<Arc<dyn Tool>>,
+    tool: Option<Arc<Tool>>,
     call: ToolCall,
     mut context: ToolContext,
     mode: ReviewMode,
@@ -220,7 +220,7 @@ enum Ran {
 
 async fn run(
     progress: &CallProgress,
-    tool: Option<Arc<dyn Tool>>,
+    tool: Option<Arc<Tool>>,
     call: &ToolCall,
     context: ToolContext,
     mode: ReviewMode,
@@ -230,7 +230,7 @@ async fn run(
         return Err(ToolFailure::Tell(told));
     };
     let parsed = tool.parse(arguments.clone(), &context)?;
-    let (access, label) = (parsed.access(), parsed.label());
+    let (access, label) = (parsed.access.clone(), parsed.label.clone());
     let title = label.english();
     progress.update(ToolUpdate {
         label: Some(label),
@@ -258,7 +258,7 @@ async fn run(
     progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     let edited = approval::uri(&access).filter(|_| access.kind() == AccessKind::Edit);
     let after = context.clone();
-    let ran = run_watched(progress, parsed, &access, approved, context).await;
+    let ran = run_watched(progress, *parsed, &access, approved, context).await;
     let mut output = match (ran, &words) {
         (Ok(output), _) => output,
         (Err(ToolFailure::Tell(text)), Some(words)) => {
@@ -303,7 +303,7 @@ async fn run_hooks_after(
 /// Runs a call. The watch of control files during a command ends with its last process.
 async fn run_watched(
     progress: &CallProgress,
-    call: Box<dyn Call>,
+    call: Call,
     access: &Access,
     approved: Approved,
     context: ToolContext,

@@ -1,4 +1,4 @@
-//! Tools that a model can call. Each parses its arguments, declares its [`Access`] and runs.
+//! Tools that a model can call. Each parses the arguments of a call, which declares its [`Access`] and runs.
 //!
 //! No tool changes anything without an [`Approved`] value, which `approval` makes from the policy's verdict or
 //! the user's answer. A failure is reported to the model or ends the turn.
@@ -11,8 +11,8 @@ use cairn_core::{
     policy::command::CommandRules,
 };
 use cairn_protocol::{Preview, ToolKind, ToolLabel, ToolStats};
-use futures_util::future::BoxFuture;
-use serde_json::Value;
+use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 pub use crate::approval::Approved;
@@ -65,49 +65,106 @@ mod testing;
 mod write_file;
 
 /// Every tool that acts on the workspace, in the order in which the model gets them.
-pub fn all(limits: CommandLimits) -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(read_file::ReadFile),
-        Arc::new(glob::Glob),
-        Arc::new(grep::Grep),
-        Arc::new(edit_file::EditFile),
-        Arc::new(write_file::WriteFile),
-        Arc::new(delete_file::DeleteFile),
-        Arc::new(move_file::MoveFile),
-        Arc::new(bash::Bash { limits }),
-        Arc::new(process_output::ProcessOutput),
-        Arc::new(process_input::ProcessInput),
-        Arc::new(process_stop::ProcessStop),
-        Arc::new(task::StartSubagent),
-        Arc::new(ask_user::AskUser),
-    ]
+pub fn all(limits: CommandLimits) -> Vec<Arc<Tool>> {
+    let tools = [
+        read_file::tool(),
+        glob::tool(),
+        grep::tool(),
+        edit_file::tool(),
+        write_file::tool(),
+        delete_file::tool(),
+        move_file::tool(),
+        bash::tool(limits),
+        process_output::tool(),
+        process_input::tool(),
+        process_stop::tool(),
+        task::tool(),
+        ask_user::tool(),
+    ];
+    tools.map(Arc::new).into()
 }
 
 /// Tool with its specification and the parser of its arguments.
-pub trait Tool: Send + Sync + 'static {
-    fn spec(&self) -> ToolSpec;
+pub struct Tool {
+    pub spec: ToolSpec,
     /// Effect of its calls, for the user. A call may have another one.
-    fn kind(&self) -> ToolKind;
+    pub kind: ToolKind,
+    parse: Box<ParseCall>,
+}
+
+type ParseCall = dyn Fn(Value, &ToolContext) -> Result<Call, ToolFailure> + Send + Sync;
+
+impl Tool {
+    /// Tool whose arguments are these properties of an object.
+    fn new(
+        name: &'static str,
+        kind: ToolKind,
+        description: &str,
+        properties: Value,
+        required: &[&str],
+        parse: fn(ArgumentReader, &ToolContext) -> Result<Call, ToolFailure>,
+    ) -> Self {
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            schema: json!({"type": "object", "properties": properties, "required": required}),
+            parallel: false,
+        };
+        let parse = move |arguments, context: &ToolContext| {
+            parse(ArgumentReader::new(name, arguments), context)
+        };
+        Self { spec, kind, parse: Box::new(parse) }
+    }
+
+    /// Tool whose calls in one message may run at the same time.
+    fn parallel(mut self) -> Self {
+        self.spec.parallel = true;
+        self
+    }
 
     /// Parses the arguments. An error names every wrong field and goes to the model.
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure>;
+    pub fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Call, ToolFailure> {
+        (self.parse)(arguments, context)
+    }
 }
 
 /// Call with valid arguments.
-pub trait Call: Send + 'static {
+pub struct Call {
     /// Title for people, as a code. The words of the model among its arguments are bounded.
-    fn label(&self) -> ToolLabel;
-    fn access(&self) -> Access;
+    pub label: ToolLabel,
+    pub access: Access,
+    preview: Option<Box<ShowChange>>,
+    run: Box<dyn FnOnce(ToolContext) -> Running + Send>,
+}
+
+type ShowChange = dyn Fn(&ToolContext) -> Result<Option<Preview>, ToolFailure> + Send;
+type Running = BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+
+impl Call {
+    fn new<F>(
+        label: ToolLabel,
+        access: Access,
+        run: impl FnOnce(ToolContext) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ToolOutput, ToolFailure>> + Send + 'static,
+    {
+        Self { label, access, preview: None, run: Box::new(|context| run(context).boxed()) }
+    }
+
     /// Change of a file, to be shown with the question. The call changes nothing if the file has
     /// another text when it runs. An error skips the question. Blocks.
-    fn preview(&mut self, _context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
-        Ok(None)
+    pub fn preview(&self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
+        self.preview.as_ref().map_or(Ok(None), |preview| preview(context))
     }
-    fn run(
-        self: Box<Self>,
+
+    pub async fn run(
+        self,
         context: ToolContext,
-        approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+        _approved: Approved,
+    ) -> Result<ToolOutput, ToolFailure> {
+        (self.run)(context).await
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

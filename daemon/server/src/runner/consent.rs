@@ -26,7 +26,7 @@ use crate::{
 pub(super) enum Consent {
     Given {
         /// The call, with the texts that its preview was made from.
-        call: Box<dyn Call>,
+        call: Box<Call>,
         approved: Approved,
         /// The user's comment, for the model.
         words: Option<String>,
@@ -43,12 +43,12 @@ pub(super) struct Guard<'a> {
 
 pub(super) async fn consent(
     progress: &CallProgress,
-    call: Box<dyn Call>,
+    call: Call,
     mode: ReviewMode,
     context: &ToolContext,
     guard: Guard<'_>,
 ) -> Result<Consent, ToolFailure> {
-    let access = &call.access();
+    let access = &call.access.clone();
     let rule_folder = &RuleFolder::of(access, &context.workspace);
     let behind = match access {
         Access::Command { command, .. } => context.changed.behind(command),
@@ -80,7 +80,7 @@ pub(super) async fn consent(
             if !rules.always.is_empty() && !matches!(without(), Gate::Open(_)) {
                 progress.decided_by_rule();
             }
-            return Ok(Consent::Given { call, approved, words: None });
+            return Ok(Consent::Given { call: Box::new(call), approved, words: None });
         }
         (Gate::Closed(reason), HookDecision::Ask | HookDecision::GoOn) => {
             return Ok(Consent::Refused(reason.into()));
@@ -113,7 +113,7 @@ struct Asked<'a> {
 /// Asks the user and keeps the rules of an "always".
 async fn ask(
     progress: &CallProgress,
-    mut call: Box<dyn Call>,
+    mut call: Call,
     access: &Access,
     asked: Asked<'_>,
     context: &ToolContext,
@@ -152,7 +152,7 @@ async fn ask(
             return Ok(Consent::Refused(declined(access, context.is_answered, words.as_deref())));
         }
     }
-    Ok(Consent::Given { call, approved: question.allowed(), words })
+    Ok(Consent::Given { call: Box::new(call), approved: question.allowed(), words })
 }
 
 /// Returns the rules for a call. Without a sandbox a command and a text for a process need an answer.

@@ -33,8 +33,7 @@ use crate::{
 /// Name of the built-in demonstration, in place of a model.
 const DEMO: &str = "demo";
 
-/// Tools with their specs, which are built once.
-pub(super) type ToolBox = Arc<[(ToolSpec, Arc<dyn Tool>)]>;
+pub(super) type ToolBox = Arc<[Arc<Tool>]>;
 
 pub(super) struct Configuration {
     pub(super) settings: Settings,
@@ -74,7 +73,7 @@ impl Configuration {
         }
         let (settings, keys) = (Settings::default(), Keys::default());
         let servers = KnownServers::default();
-        let tools = with_specs(tools::all(settings.command_limits)).collect();
+        let tools = tools::all(settings.command_limits).into();
         Self {
             choice: choose::choose(&settings.model, &keys, &environment, &servers),
             servers,
@@ -103,7 +102,7 @@ impl Configuration {
         }
         // The description of a tool is part of each request's prefix: it changes only with its limits.
         if settings.command_limits != self.settings.command_limits {
-            self.tools = with_specs(tools::all(settings.command_limits)).collect();
+            self.tools = tools::all(settings.command_limits).into();
         }
         self.settings = settings;
         self.faults = faults;
@@ -231,7 +230,7 @@ impl Configuration {
             max_rounds: self.settings.max_rounds,
             dialect,
             reminders,
-            tools: self.tools_of(dialect).iter().map(|(spec, _)| spec.into()).collect(),
+            tools: self.tools_of(dialect).iter().map(|tool| (&tool.spec).into()).collect(),
             plans_only: false,
         }
     }
@@ -248,7 +247,7 @@ impl Configuration {
         }
         settings.reminders.initial = false;
         settings.max_rounds = max_rounds;
-        settings.tools = tools.iter().map(|(spec, _)| spec.into()).collect();
+        settings.tools = tools.iter().map(|tool| (&tool.spec).into()).collect();
         settings
     }
 
@@ -259,7 +258,7 @@ impl Configuration {
             Dialect::Tasks => None,
         };
         let mut specs: Vec<ToolSpec> =
-            of_plan.into_iter().chain(tools.iter().map(|(spec, _)| spec.clone())).collect();
+            of_plan.into_iter().chain(tools.iter().map(|tool| tool.spec.clone())).collect();
         if call_forms::patch::is_usual_for(model) {
             call_forms::patch::offer(&mut specs);
         }
@@ -268,19 +267,14 @@ impl Configuration {
 
     /// Tools of a turn with this planning dialect.
     pub(super) fn tools_of(&self, dialect: Dialect) -> ToolBox {
-        let tools = self.tools.iter().filter(|(spec, _)| self.trusted || trust::offers(&spec.name));
+        let tools = self.tools.iter().filter(|tool| self.trusted || trust::offers(&tool.spec.name));
         match dialect {
             Dialect::List(_) if self.trusted => Arc::clone(&self.tools),
             Dialect::List(_) => tools.cloned().collect(),
             Dialect::Tasks => {
-                let state = self.environment.state_dir.clone();
-                let graph = tools::tasks::all(state);
-                with_specs(graph).chain(tools.cloned()).collect()
+                let graph = tools::tasks::all(self.environment.state_dir.clone());
+                graph.into_iter().chain(tools.cloned()).collect()
             }
         }
     }
-}
-
-fn with_specs(tools: Vec<Arc<dyn Tool>>) -> impl Iterator<Item = (ToolSpec, Arc<dyn Tool>)> {
-    tools.into_iter().map(|tool| (tool.spec(), tool))
 }

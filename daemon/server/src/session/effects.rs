@@ -182,8 +182,7 @@ impl Sessions {
             hooks: session.hook_context(config, turn.cancel.clone()),
             journal: session.root_journal().cloned(),
         };
-        let tool = turn.tools.iter().find(|(spec, _)| spec.name == call.name);
-        let tool = tool.map(|(_, tool)| Arc::clone(tool));
+        let tool = turn.tools.iter().find(|tool| tool.spec.name == call.name).cloned();
         let running = runner::run_tool(session.notices(), tool, call, context, session.mode);
         // Not dropped when the token is cancelled: a command must be able to end its processes.
         services.tasks.spawn(running);

@@ -105,8 +105,8 @@ pub(super) struct RunningTurn {
 impl RunningTurn {
     /// Effect of calls of this tool. A planning tool need not be offered.
     pub(super) fn kind_of(&self, name: &str) -> Option<ToolKind> {
-        let tool = self.tools.iter().find(|(spec, _)| spec.name == name);
-        tool.map(|(_, tool)| tool.kind()).or_else(|| PlanForm::named(name).map(|_| ToolKind::Plan))
+        let tool = self.tools.iter().find(|tool| tool.spec.name == name);
+        tool.map(|tool| tool.kind).or_else(|| PlanForm::named(name).map(|_| ToolKind::Plan))
     }
 }
 

@@ -135,12 +135,12 @@ impl Sessions {
             ReviewMode::Review | ReviewMode::Ask | ReviewMode::Auto => subagent.tools,
         };
         let tools: ToolBox =
-            self.config.tools.iter().filter(|(spec, _)| tools.have(&spec.name)).cloned().collect();
+            self.config.tools.iter().filter(|tool| tools.have(&tool.spec.name)).cloned().collect();
         let settings = self.config.subagent_settings(&tools, subagent.max_rounds);
         let specs = self.config.specs(&self.config.choice.info.name, settings.dialect, &tools);
         let mut surroundings = parent.surroundings.clone();
         settings.dialect.tool_in_words().clone_into(&mut surroundings.plan_tool);
-        let reads_only = tools.iter().all(|(spec, _)| SubagentTools::Read.have(&spec.name));
+        let reads_only = tools.iter().all(|tool| SubagentTools::Read.have(&tool.spec.name));
         let mut system = prompt::system(&surroundings, &Audience::Agent { reads_only });
         secrets::clean(&mut system);
         let system: Arc<str> = system.into();

@@ -1,13 +1,10 @@
 //! `ask_user`: asks the user a question and waits for the answer.
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access};
+use cairn_core::{marks::ModelText, policy::Access};
 use cairn_protocol::{AskParams, ToolKind, ToolLabel};
-use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::ArgumentReader, label,
-};
+use super::{ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label};
 use crate::ports::UserAnswer;
 
 pub(crate) const NAME: &str = "ask_user";
@@ -23,119 +20,84 @@ const DISMISSED: &str = "The user did not answer. Choose what is most likely wan
 const UNAVAILABLE: &str = "Nobody is there to answer. Choose what is most likely wanted, go on, and \
     say what you assumed. If you cannot, end your turn with the question.";
 
-pub(super) struct AskUser;
+pub(super) fn tool() -> Tool {
+    let description = "Asks the user one question and answers with their words. Ask only what \
+        changes the work and what you cannot find out yourself. Offer two to six short \
+        answers in `options` where you can; the user may write another one.";
+    let properties = json!({
+        "question": {"type": "string", "description": "One question, in a sentence or a few"},
+        "options": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from"}
+    });
+    Tool::new(NAME, ToolKind::Ask, description, properties, &["question"], parse)
+}
 
-struct AskCall {
-    question: String,
+fn parse(mut arguments: ArgumentReader, _: &ToolContext) -> Result<Call, ToolFailure> {
+    let question = arguments.string("question");
+    let options = arguments.optional_strings("options").unwrap_or_default();
+    arguments.finish()?;
+    if question.trim().is_empty() {
+        return Err(ToolFailure::tell("`question` is empty."));
+    }
+    if question.chars().count() > MAX_QUESTION_CHARS {
+        return Err(ToolFailure::Tell(format!(
+            "`question` is too long; it may have at most {MAX_QUESTION_CHARS} characters."
+        )));
+    }
+    let fits =
+        |option: &String| !option.trim().is_empty() && option.chars().count() <= MAX_OPTION_CHARS;
+    if options.len() > MAX_OPTIONS || !options.iter().all(fits) {
+        return Err(ToolFailure::Tell(format!(
+            "`options` may have at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION_CHARS} characters."
+        )));
+    }
+    let label = ToolLabel::Ask { question: label::short(&question) };
+    let access = Access::Read { path: None, names: Vec::new() };
+    Ok(Call::new(label, access, move |context| ask(question, options, context)))
+}
+
+async fn ask(
+    text: String,
     options: Vec<String>,
-}
-
-impl Tool for AskUser {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Ask
-    }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: NAME.to_owned(),
-            description: "Asks the user one question and answers with their words. Ask only what \
-                changes the work and what you cannot find out yourself. Offer two to six short \
-                answers in `options` where you can; the user may write another one."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "question": {"type": "string", "description": "One question, in a sentence or a few"},
-                    "options": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from"}
-                },
-                "required": ["question"]
-            }),
-            parallel: false,
+    context: ToolContext,
+) -> Result<ToolOutput, ToolFailure> {
+    let origin = context.origin;
+    let params = AskParams {
+        question_id: format!("q-{}", uuid::Uuid::now_v7().simple()),
+        session_id: origin.session.into(),
+        turn_id: origin.turn.into(),
+        call_id: origin.call.into(),
+        text,
+        options,
+    };
+    let answer = tokio::select! {
+        answer = context.questions.ask(params) => answer,
+        () = context.cancel.cancelled() => {
+            return Err(ToolFailure::tell("The turn ended before the user answered."));
         }
-    }
-
-    fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new(NAME, arguments);
-        let question = arguments.string("question");
-        let options = arguments.optional_strings("options").unwrap_or_default();
-        arguments.finish()?;
-        if question.trim().is_empty() {
-            return Err(ToolFailure::tell("`question` is empty."));
+    };
+    let mut content = ModelText::default();
+    let detail = match answer {
+        UserAnswer::Text(text) => {
+            let text: String = text.trim().chars().take(MAX_ANSWER_CHARS).collect();
+            content.frame("answer of the user", &text);
+            Some(text)
         }
-        if question.chars().count() > MAX_QUESTION_CHARS {
-            return Err(ToolFailure::Tell(format!(
-                "`question` is too long; it may have at most {MAX_QUESTION_CHARS} characters."
-            )));
+        UserAnswer::Dismissed => {
+            content.own(DISMISSED);
+            None
         }
-        let fits = |option: &String| {
-            !option.trim().is_empty() && option.chars().count() <= MAX_OPTION_CHARS
-        };
-        if options.len() > MAX_OPTIONS || !options.iter().all(fits) {
-            return Err(ToolFailure::Tell(format!(
-                "`options` may have at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION_CHARS} characters."
-            )));
+        UserAnswer::Unavailable => {
+            content.own(UNAVAILABLE);
+            Some(UNAVAILABLE.to_owned())
         }
-        Ok(Box::new(AskCall { question, options }))
-    }
-}
-
-impl Call for AskCall {
-    fn label(&self) -> ToolLabel {
-        let question = label::short(&self.question);
-        ToolLabel::Ask { question }
-    }
-
-    fn access(&self) -> Access {
-        Access::Read { path: None, names: Vec::new() }
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        let origin = context.origin;
-        let params = AskParams {
-            question_id: format!("q-{}", uuid::Uuid::now_v7().simple()),
-            session_id: origin.session.into(),
-            turn_id: origin.turn.into(),
-            call_id: origin.call.into(),
-            text: self.question,
-            options: self.options,
-        };
-        let (asking, cancel) = (context.questions.ask(params), context.cancel);
-        async move {
-            let answer = tokio::select! {
-                answer = asking => answer,
-                () = cancel.cancelled() => {
-                    return Err(ToolFailure::tell("The turn ended before the user answered."));
-                }
-            };
-            let mut content = ModelText::default();
-            let detail = match answer {
-                UserAnswer::Text(text) => {
-                    let text: String = text.trim().chars().take(MAX_ANSWER_CHARS).collect();
-                    content.frame("answer of the user", &text);
-                    Some(text)
-                }
-                UserAnswer::Dismissed => {
-                    content.own(DISMISSED);
-                    None
-                }
-                UserAnswer::Unavailable => {
-                    content.own(UNAVAILABLE);
-                    Some(UNAVAILABLE.to_owned())
-                }
-            };
-            Ok(ToolOutput { content, detail, ..ToolOutput::default() })
-        }
-        .boxed()
-    }
+    };
+    Ok(ToolOutput { content, detail, ..ToolOutput::default() })
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use serde_json::Value;
 
     use super::*;
     use crate::tools::testing::Fixture;

@@ -5,17 +5,13 @@ use std::time::Duration;
 
 use cairn_core::{
     marks::ModelText,
-    model::ToolSpec,
     policy::{Access, command, sandbox::Needs},
     process::{RUNNING_LIMIT, Start},
 };
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
-use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{
-    Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label, processes,
-};
+use super::{ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label, processes};
 use crate::{
     approval, clock,
     exec::{CommandLimits, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES, sandbox::quarantine_text},
@@ -33,13 +29,6 @@ use run::Ran;
 /// Longest command in bytes. The policy takes time and memory in proportion to it.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
 
-pub(super) struct Bash {
-    pub(super) limits: CommandLimits,
-}
-
-/// Name of the tool.
-const NAME: &str = "bash";
-
 /// Description of the tool for the model, with placeholders for the limits of output.
 const DESCRIPTION: &str = "Runs a command with bash in the workspace folder, after the user allowed it, and \
     answers with its output (both streams; of long output the first {head} and last {tail} KiB) and \
@@ -51,71 +40,61 @@ const DESCRIPTION: &str = "Runs a command with bash in the workspace folder, aft
     loopback, which the commands of a session share. The home folder in it is a private one with the user's toolchains and nothing \
     else. To read, find or change files use the other tools.";
 
-impl Tool for Bash {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Run
-    }
-
-    fn spec(&self) -> ToolSpec {
-        let (usual, longest) = (self.limits.usual.as_millis(), self.limits.longest.as_millis());
-        let properties = json!({
-            "command": {"type": "string"},
-            "background": {"type": "boolean", "description": "For servers and watchers"},
-            "timeout_ms": {"type": "integer", "minimum": 1, "description": format!("Default {usual}, at most {longest}")},
-            "terminal": {"type": "boolean", "description": "Background, in a terminal"},
-            "needs": {
-                "type": "array",
-                "items": {"type": "string", "enum": ["network", "git"]},
-                "description": "What this command cannot do without; the user is asked each time. `network`: it reaches the Internet and the machine's own services, as to install packages or to fetch. `git`: it may change .git except hooks and config, as to commit or to switch branches."
-            },
-        });
-        ToolSpec {
-            name: NAME.to_owned(),
-            description: DESCRIPTION
-                .replace("{head}", &(HEAD_BYTES / 1024).to_string())
-                .replace("{tail}", &(TAIL_BYTES / 1024).to_string()),
-            schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
-            parallel: false,
-        }
-    }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new(NAME, arguments);
-        let command = arguments.string("command");
-        let timeout = arguments.optional_count("timeout_ms");
-        let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
-        let background = arguments.optional_bool("background").unwrap_or_default();
-        let terminal = arguments.optional_bool("terminal").unwrap_or_default();
-        arguments.finish()?;
-        if command.len() > MAX_COMMAND_BYTES {
-            return Err(ToolFailure::Tell(format!(
-                "`command` has {} bytes; it may have at most 64 KiB. Write long text to a file with \
-                 `write_file`, and name the file in the command.",
-                command.len()
-            )));
-        }
-        if command::says_nothing(&command) {
-            return Err(ToolFailure::tell("`command` is empty."));
-        }
-        if command.contains('\0') {
-            return Err(ToolFailure::tell("`command` has a NUL character."));
-        }
-        let limits = context.command_limits;
-        let wanted = timeout.map_or(limits.usual, |ms| Duration::from_millis(ms as u64));
-        Ok(Box::new(BashCall {
-            command,
-            cwd: context.workspace.root().to_owned(),
-            timeout: wanted.min(limits.longest),
-            wanted,
-            background: background || terminal,
-            terminal,
-            needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
-            instead: None,
-        }))
-    }
+pub(super) fn tool(limits: CommandLimits) -> Tool {
+    let (usual, longest) = (limits.usual.as_millis(), limits.longest.as_millis());
+    let description = DESCRIPTION
+        .replace("{head}", &(HEAD_BYTES / 1024).to_string())
+        .replace("{tail}", &(TAIL_BYTES / 1024).to_string());
+    let properties = json!({
+        "command": {"type": "string"},
+        "background": {"type": "boolean", "description": "For servers and watchers"},
+        "timeout_ms": {"type": "integer", "minimum": 1, "description": format!("Default {usual}, at most {longest}")},
+        "terminal": {"type": "boolean", "description": "Background, in a terminal"},
+        "needs": {
+            "type": "array",
+            "items": {"type": "string", "enum": ["network", "git"]},
+            "description": "What this command cannot do without; the user is asked each time. `network`: it reaches the Internet and the machine's own services, as to install packages or to fetch. `git`: it may change .git except hooks and config, as to commit or to switch branches."
+        },
+    });
+    Tool::new("bash", ToolKind::Run, &description, properties, &["command"], parse)
 }
 
-impl Call for BashCall {
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let command = arguments.string("command");
+    let timeout = arguments.optional_count("timeout_ms");
+    let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
+    let background = arguments.optional_bool("background").unwrap_or_default();
+    let terminal = arguments.optional_bool("terminal").unwrap_or_default();
+    arguments.finish()?;
+    if command.len() > MAX_COMMAND_BYTES {
+        return Err(ToolFailure::Tell(format!(
+            "`command` has {} bytes; it may have at most 64 KiB. Write long text to a file with \
+             `write_file`, and name the file in the command.",
+            command.len()
+        )));
+    }
+    if command::says_nothing(&command) {
+        return Err(ToolFailure::tell("`command` is empty."));
+    }
+    if command.contains('\0') {
+        return Err(ToolFailure::tell("`command` has a NUL character."));
+    }
+    let limits = context.command_limits;
+    let wanted = timeout.map_or(limits.usual, |ms| Duration::from_millis(ms as u64));
+    let call = BashCall {
+        command,
+        cwd: context.workspace.root().to_owned(),
+        timeout: wanted.min(limits.longest),
+        wanted,
+        background: background || terminal,
+        terminal,
+        needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
+        instead: None,
+    };
+    Ok(call.ready())
+}
+
+impl BashCall {
     fn label(&self) -> ToolLabel {
         let command = label::short(&self.command);
         ToolLabel::Run { command, needs: approval::needs(self.needs) }
@@ -128,12 +107,8 @@ impl Call for BashCall {
         Access::Command { command: self.command.clone(), cwd: self.cwd.clone(), needs: self.needs }
     }
 
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
+    fn ready(self) -> Call {
+        Call::new(self.label(), self.access(), |context| async move {
             let unsaved = tokio::select! {
                 unsaved = context.edits.flush() => unsaved,
                 () = context.cancel.cancelled() => {
@@ -141,20 +116,13 @@ impl Call for BashCall {
                 }
             };
             self.run_and_report(&context, &unsaved).await
-        }
-        .boxed()
+        })
     }
-}
 
-impl BashCall {
     /// Call that stands for one of another tool.
-    pub(super) fn instead(
-        command: String,
-        instead: Instead,
-        context: &ToolContext,
-    ) -> Box<dyn Call> {
+    pub(super) fn instead(command: String, instead: Instead, context: &ToolContext) -> Call {
         let usual = context.command_limits.usual;
-        Box::new(Self {
+        let call = Self {
             command,
             cwd: context.workspace.root().to_owned(),
             timeout: usual,
@@ -163,7 +131,8 @@ impl BashCall {
             terminal: false,
             needs: Needs::NONE,
             instead: Some(instead),
-        })
+        };
+        call.ready()
     }
 
     /// Sentence about a time limit that was too long.

@@ -1,89 +1,59 @@
 //! `delete_file`: proposes to delete a file; the user can reject it.
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
+use cairn_core::{policy::Access, text::Text};
 use cairn_protocol::{ToolKind, ToolLabel};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Call, Tool, ToolContext, ToolFailure, Wanted,
-    arguments::ArgumentReader,
-    propose::{Computed, FileCall, FileChange},
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted,
+    propose::{Computed, FileChange},
     snapshot,
 };
 use crate::workspace::{ReadError, WorkspacePath};
 
-pub(super) struct DeleteFile;
-
-/// Deletion of a file.
-struct Deletion(WorkspacePath);
-
-impl Tool for DeleteFile {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delete
-    }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "delete_file".to_owned(),
-            description:
-                "Deletes a text file. Use it instead of `rm` in a shell: the user sees the \
-                deletion in their review and can take it back. Deletes one file, not folders."
-                    .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Path relative to the workspace folder"}
-                },
-                "required": ["path"]
-            }),
-            parallel: false,
-        }
-    }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new("delete_file", arguments);
-        let path = arguments.string("path");
-        arguments.finish()?;
-        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        let access = Access::Delete {
-            path: path.as_path().to_owned(),
-            inside: path.inside().to_owned(),
-            aliases: path.aliases().to_vec(),
-        };
-        let label = ToolLabel::DeleteFile { file: path.to_string() };
-        Ok(FileCall::boxed(label, access, Deletion(path)))
-    }
+pub(super) fn tool() -> Tool {
+    let description = "Deletes a text file. Use it instead of `rm` in a shell: the user sees the \
+        deletion in their review and can take it back. Deletes one file, not folders.";
+    let properties = json!({
+        "path": {"type": "string", "description": "Path relative to the workspace folder"}
+    });
+    Tool::new("delete_file", ToolKind::Delete, description, properties, &["path"], parse)
 }
 
-impl FileChange for Deletion {
-    fn path(&self) -> &WorkspacePath {
-        &self.0
-    }
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let path = arguments.string("path");
+    arguments.finish()?;
+    let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+    let access = Access::Delete {
+        path: path.as_path().to_owned(),
+        inside: path.inside().to_owned(),
+        aliases: path.aliases().to_vec(),
+    };
+    let label = ToolLabel::DeleteFile { file: path.to_string() };
+    Ok(FileChange::new(path, deleted).call(label, access))
+}
 
-    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
-        let path = &self.0;
-        if base.is_none() {
-            return Err(snapshot::missing(context, path));
+fn deleted(
+    context: &ToolContext,
+    path: &WorkspacePath,
+    base: Option<&Text>,
+) -> Result<Computed, ToolFailure> {
+    if base.is_none() {
+        return Err(snapshot::missing(context, path));
+    }
+    match context.workspace.read_text(path) {
+        // The editor may show it as text; only bytes that can be read back can be restored.
+        Err(error @ ReadError::NotText { .. }) => Err(ToolFailure::tell(error)),
+        // Created again, the editor's text would be written in the encoding of the disk's.
+        Ok(disk) if !disk.encoding.is_utf8() && base != Some(&disk.text) => {
+            let encoding = disk.encoding;
+            Err(ToolFailure::Tell(format!(
+                "`{path}` is open in the editor with another text than it has on disk in {encoding}: \
+                 it has unsaved changes, or is open in another encoding. Nothing was changed. Ask \
+                 the user to save it, or to reopen it with its encoding."
+            )))
         }
-        match context.workspace.read_text(path) {
-            // The editor may show it as text; only bytes that can be read back can be restored.
-            Err(error @ ReadError::NotText { .. }) => Err(ToolFailure::tell(error)),
-            // Created again, the editor's text would be written in the encoding of the disk's.
-            Ok(disk) if !disk.encoding.is_utf8() && base != Some(&disk.text) => {
-                let encoding = disk.encoding;
-                Err(ToolFailure::Tell(format!(
-                    "`{path}` is open in the editor with another text than it has on disk in {encoding}: \
-                     it has unsaved changes, or is open in another encoding. Nothing was changed. Ask \
-                     the user to save it, or to reopen it with its encoding."
-                )))
-            }
-            Ok(_) | Err(_) => Ok(Computed {
-                wanted: Wanted::Gone,
-                done: format!("Deleted {path}"),
-                note: String::new(),
-                lines: ModelText::default(),
-            }),
-        }
+        Ok(_) | Err(_) => Ok(Computed::new(Wanted::Gone, format!("Deleted {path}"))),
     }
 }
 

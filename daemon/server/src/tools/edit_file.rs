@@ -3,32 +3,22 @@
 use cairn_core::{
     edit::{self, EditError, Occurrences, Replaced},
     marks::ModelText,
-    model::ToolSpec,
     text::Text,
 };
 use cairn_protocol::{ToolKind, ToolLabel};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Call, Tool, ToolContext, ToolFailure, Wanted,
-    arguments::ArgumentReader,
-    edited_lines,
-    propose::{Computed, FileCall, FileChange, edit_of},
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted, edited_lines,
+    propose::{Computed, FileChange, edit_of},
     snapshot,
 };
 use crate::workspace::WorkspacePath;
 
-pub(super) struct EditFile;
-
 /// Edits in a call.
 const MAX_EDITS: usize = 100;
 
-/// Edits of one file, each of the text that the one before it left.
-struct EditList {
-    path: WorkspacePath,
-    edits: Vec<Edit>,
-}
-
+/// Edit of the text that the one before it left.
 enum Edit {
     Replace {
         old: String,
@@ -47,72 +37,57 @@ struct Below {
     at_end: bool,
 }
 
-impl Tool for EditFile {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "edit_file".to_owned(),
-            description: "Replaces text in a file: `old_text` by `new_text`, or several in `edits`, \
-                in order. `old_text` must be in the file exactly once, with \
-                the same whitespace and without line numbers; include surrounding lines until it is \
-                unique, or set `replace_all` to replace every occurrence. The change appears in the \
-                user's editor for review; go on without waiting for it. Line endings are kept as \
-                the file has them."
-                .to_owned(),
-            schema: json!({
+pub(super) fn tool() -> Tool {
+    let description = "Replaces text in a file: `old_text` by `new_text`, or several in `edits`, \
+        in order. `old_text` must be in the file exactly once, with \
+        the same whitespace and without line numbers; include surrounding lines until it is \
+        unique, or set `replace_all` to replace every occurrence. The change appears in the \
+        user's editor for review; go on without waiting for it. Line endings are kept as \
+        the file has them.";
+    let properties = json!({
+        "path": {"type": "string", "description": "Path relative to the workspace folder"},
+        "old_text": {"type": "string", "description": "Exact text to replace"},
+        "new_text": {"type": "string", "description": "Text to put in its place; may be empty"},
+        "replace_all": {"type": "boolean", "description": "Replace every occurrence"},
+        "edits": {
+            "type": "array",
+            "items": {
                 "type": "object",
                 "properties": {
-                    "path": {"type": "string", "description": "Path relative to the workspace folder"},
-                    "old_text": {"type": "string", "description": "Exact text to replace"},
-                    "new_text": {"type": "string", "description": "Text to put in its place; may be empty"},
-                    "replace_all": {"type": "boolean", "description": "Replace every occurrence"},
-                    "edits": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {
-                                "old_text": {"type": "string"},
-                                "new_text": {"type": "string"},
-                                "replace_all": {"type": "boolean"}
-                            },
-                            "required": ["old_text", "new_text"]
-                        }
-                    }
+                    "old_text": {"type": "string"},
+                    "new_text": {"type": "string"},
+                    "replace_all": {"type": "boolean"}
                 },
-                "required": ["path"]
-            }),
-            parallel: false,
+                "required": ["old_text", "new_text"]
+            }
         }
-    }
+    });
+    Tool::new("edit_file", ToolKind::Edit, description, properties, &["path"], parse)
+}
 
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new("edit_file", arguments);
-        let path = arguments.string("path");
-        let mut edits = Vec::new();
-        for (at, mut part) in arguments.optional_objects("edits").into_iter().flatten().enumerate()
-        {
-            edits.push(read_edit(&mut part));
-            arguments.take_faults(&format!("edits[{at}]"), part);
-        }
-        let alone =
-            ["old_text", "new_text", "insert_line"].iter().any(|name| arguments.gives(name));
-        if alone || edits.is_empty() {
-            edits.push(read_edit(&mut arguments));
-        }
-        arguments.finish()?;
-        if edits.len() > MAX_EDITS {
-            return Err(ToolFailure::Tell(format!(
-                "`edits` has {} edits; it may have at most {MAX_EDITS}.",
-                edits.len()
-            )));
-        }
-        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        let (label, access) = (ToolLabel::EditFile { file: path.to_string() }, edit_of(&path));
-        Ok(FileCall::boxed(label, access, EditList { path, edits }))
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let path = arguments.string("path");
+    let mut edits = Vec::new();
+    for (at, mut part) in arguments.optional_objects("edits").into_iter().flatten().enumerate() {
+        edits.push(read_edit(&mut part));
+        arguments.take_faults(&format!("edits[{at}]"), part);
     }
+    let alone = ["old_text", "new_text", "insert_line"].iter().any(|name| arguments.gives(name));
+    if alone || edits.is_empty() {
+        edits.push(read_edit(&mut arguments));
+    }
+    arguments.finish()?;
+    if edits.len() > MAX_EDITS {
+        return Err(ToolFailure::Tell(format!(
+            "`edits` has {} edits; it may have at most {MAX_EDITS}.",
+            edits.len()
+        )));
+    }
+    let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+    let (label, access) = (ToolLabel::EditFile { file: path.to_string() }, edit_of(&path));
+    let change =
+        FileChange::new(path, move |context, path, base| edited(&edits, context, path, base));
+    Ok(change.call(label, access))
 }
 
 fn read_edit(arguments: &mut ArgumentReader) -> Edit {
@@ -127,68 +102,63 @@ fn read_edit(arguments: &mut ArgumentReader) -> Edit {
     Edit::Replace { old, new, all, below }
 }
 
-impl FileChange for EditList {
-    fn path(&self) -> &WorkspacePath {
-        &self.path
-    }
-
-    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
-        let base = base.ok_or_else(|| snapshot::missing(context, &self.path))?;
-        let mut text = base.to_string();
-        let (mut places, mut loose) = (0, false);
-        for (at, edit) in self.edits.iter().enumerate() {
-            let replaced = match edit {
-                Edit::Replace { old, new, all, below } => {
-                    let occurrences = match below {
-                        Some(Below { lines, at_end }) => {
-                            Occurrences::Below { lines, at_end: *at_end }
-                        }
-                        None if *all => Occurrences::All,
-                        None => Occurrences::One,
-                    };
-                    edit::replace(&text, old, new, occurrences)
-                }
-                Edit::Insert { line, new } => edit::insert(&text, *line, new)
-                    .map(|text| Replaced { text, count: 1, loose: false }),
-            };
-            let replaced = replaced.map_err(|error| self.refused(at, &error))?;
-            (text, places, loose) =
-                (replaced.text, places + replaced.count, loose || replaced.loose);
-        }
-        let mut note = match places {
-            0 | 1 => String::new(),
-            count => format!(", {count} places"),
+fn edited(
+    edits: &[Edit],
+    context: &ToolContext,
+    path: &WorkspacePath,
+    base: Option<&Text>,
+) -> Result<Computed, ToolFailure> {
+    let base = base.ok_or_else(|| snapshot::missing(context, path))?;
+    let mut text = base.to_string();
+    let (mut places, mut loose) = (0, false);
+    for (at, edit) in edits.iter().enumerate() {
+        let replaced = match edit {
+            Edit::Replace { old, new, all, below } => {
+                let occurrences = match below {
+                    Some(Below { lines, at_end }) => Occurrences::Below { lines, at_end: *at_end },
+                    None if *all => Occurrences::All,
+                    None => Occurrences::One,
+                };
+                edit::replace(&text, old, new, occurrences)
+            }
+            Edit::Insert { line, new } => edit::insert(&text, *line, new).map(|text| Replaced {
+                text,
+                count: 1,
+                loose: false,
+            }),
         };
-        if loose {
-            note.push_str(", found although white space differs");
-        }
-        let done = format!("Edited {}", self.path);
-        let mut lines = ModelText::default();
-        // Consent to a change does not cover the text around it.
-        if !self.path.is_secret() {
-            edited_lines::add(&mut lines, base, &Text::new(&text));
-        }
-        Ok(Computed { wanted: Wanted::Text(text), done, note, lines })
+        let replaced = replaced.map_err(|error| refused(path, at, edits.len(), &error))?;
+        (text, places, loose) = (replaced.text, places + replaced.count, loose || replaced.loose);
     }
+    let mut note = match places {
+        0 | 1 => String::new(),
+        count => format!(", {count} places"),
+    };
+    if loose {
+        note.push_str(", found although white space differs");
+    }
+    let mut lines = ModelText::default();
+    // Consent to a change does not cover the text around it.
+    if !path.is_secret() {
+        edited_lines::add(&mut lines, base, &Text::new(&text));
+    }
+    Ok(Computed { note, lines, ..Computed::new(Wanted::Text(text), format!("Edited {path}")) })
 }
 
-impl EditList {
-    /// Error about the edit at an index.
-    fn refused(&self, at: usize, error: &EditError) -> ToolFailure {
-        let which = match self.edits.len() {
-            1 => String::new(),
-            all => format!("edit {} of {all}, so nothing was changed: ", at + 1),
-        };
-        ToolFailure::Tell(match self.path.is_secret() {
-            // Consent to a change does not cover the text around it.
-            true => format!(
-                "{}: {which}`old_text` does not fit. What is there is not shown, because it may hold \
-                 secrets; read the file first.",
-                self.path
-            ),
-            false => format!("{}: {which}{error}", self.path),
-        })
-    }
+/// Error about the edit at an index.
+fn refused(path: &WorkspacePath, at: usize, all: usize, error: &EditError) -> ToolFailure {
+    let which = match all {
+        1 => String::new(),
+        all => format!("edit {} of {all}, so nothing was changed: ", at + 1),
+    };
+    ToolFailure::Tell(match path.is_secret() {
+        // Consent to a change does not cover the text around it.
+        true => format!(
+            "{path}: {which}`old_text` does not fit. What is there is not shown, because it may hold \
+             secrets; read the file first."
+        ),
+        false => format!("{path}: {which}{error}"),
+    })
 }
 
 #[cfg(test)]
@@ -196,6 +166,7 @@ mod tests {
     use std::time::Duration;
 
     use expect_test::{Expect, expect};
+    use serde_json::Value;
 
     use super::*;
     use crate::tools::testing::Fixture;
@@ -360,7 +331,7 @@ mod tests {
     #[tokio::test]
     async fn a_secret_file_that_changes_while_the_user_is_asked_is_not_edited() {
         let fixture = Fixture::new(&[(".env", "A=1\n")]);
-        let mut call = EditFile.parse(edit(".env", "B=1", "B=2"), fixture.context()).unwrap();
+        let call = tool().parse(edit(".env", "B=1", "B=2"), fixture.context()).unwrap();
         assert_eq!(call.preview(fixture.context()).unwrap(), None);
         std::fs::write(fixture.path(".env"), "B=1\n").unwrap();
         expect!["failure: `.env` changed while the user was asked about this change; nothing was changed. Read the file again, then propose it again."]

@@ -2,27 +2,19 @@
 
 use std::{ops::ControlFlow, path::Path};
 
-use cairn_core::{file_names::composed, marks::ModelText, model::ToolSpec, policy::Access};
+use cairn_core::{file_names::composed, marks::ModelText, policy::Access};
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
-use futures_util::future::{BoxFuture, FutureExt};
 use globset::{GlobBuilder, GlobMatcher};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, arguments::ArgumentReader,
-    searches::Search, snapshot::blocking,
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, searches::Search,
+    snapshot::blocking,
 };
 use crate::workspace::{Hidden, TRAPPED, Walked, Workspace, WorkspacePath};
 
 const MAX_FILES: usize = 200;
 const MAX_PATTERN_BYTES: usize = 1_000;
-
-pub(super) struct Glob;
-
-struct GlobCall {
-    pattern: PathPattern,
-    from: SearchStart,
-}
 
 /// Files and folders in which a search begins.
 pub(super) struct SearchStart(Vec<WorkspacePath>);
@@ -90,43 +82,34 @@ impl PathPattern {
     }
 }
 
-impl Tool for Glob {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
+pub(super) fn tool() -> Tool {
+    let description = "Finds files by path pattern, such as `src/**/*.ts` or `*.{json,toml}`. A \
+        pattern without `/` matches file names at any depth. Files that Git ignores are \
+        left out, and hidden ones too unless the pattern names them. Answers with paths \
+        sorted by name.";
+    let properties = json!({
+        "pattern": {"type": "string", "description": "Glob, relative to `path`, or absolute"},
+        "path": {"type": "string", "description": "Folder to search; all of the workspace if left out"}
+    });
+    Tool::new("glob", ToolKind::Search, description, properties, &["pattern"], parse).parallel()
+}
 
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "glob".to_owned(),
-            description:
-                "Finds files by path pattern, such as `src/**/*.ts` or `*.{json,toml}`. A \
-                pattern without `/` matches file names at any depth. Files that Git ignores are \
-                left out, and hidden ones too unless the pattern names them. Answers with paths \
-                sorted by name."
-                    .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "description": "Glob, relative to `path`, or absolute"},
-                    "path": {"type": "string", "description": "Folder to search; all of the workspace if left out"}
-                },
-                "required": ["pattern"]
-            }),
-            parallel: true,
-        }
-    }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new("glob", arguments);
-        let pattern = arguments.string("pattern");
-        let path = arguments.optional_string("path");
-        arguments.finish()?;
-        let (pattern, path) = match split_absolute(&pattern) {
-            Some((folder, below)) => (PathPattern::compile(below, below)?, Some(folder)),
-            None => (PathPattern::new(&pattern)?, path.as_deref()),
-        };
-        Ok(Box::new(GlobCall { pattern, from: SearchStart::new(context, path)? }))
-    }
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let pattern = arguments.string("pattern");
+    let path = arguments.optional_string("path");
+    arguments.finish()?;
+    let (pattern, path) = match split_absolute(&pattern) {
+        Some((folder, below)) => (PathPattern::compile(below, below)?, Some(folder)),
+        None => (PathPattern::new(&pattern)?, path.as_deref()),
+    };
+    let from = SearchStart::new(context, path)?;
+    let text = pattern.text.clone();
+    let label = match from.place() {
+        None => ToolLabel::FindFiles { pattern: text },
+        Some(folder) => ToolLabel::FindFilesIn { pattern: text, folder: folder.to_owned() },
+    };
+    let access = Access::Read { path: None, names: Vec::new() };
+    Ok(Call::new(label, access, |context| find(pattern, from, context)))
 }
 
 /// Folder of an absolute pattern, and the pattern below it: the folder ends before the first part with a wildcard.
@@ -176,51 +159,29 @@ impl SearchStart {
     }
 }
 
-impl Call for GlobCall {
-    fn label(&self) -> ToolLabel {
-        let pattern = self.pattern.text.clone();
-        match self.from.place() {
-            None => ToolLabel::FindFiles { pattern },
-            Some(folder) => ToolLabel::FindFilesIn { pattern, folder: folder.to_owned() },
-        }
-    }
-
-    fn access(&self) -> Access {
-        Access::Read { path: None, names: Vec::new() }
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let search = context.searches.begin(&context.cancel).await?;
-            let (content, matches) = blocking(move || {
-                self.from.recheck(&context.workspace)?;
-                let mut found: Vec<String> = Vec::new();
-                let (hidden, stop) = (self.pattern.hidden(), || search.is_over());
-                let walked = context.workspace.walk(self.from.paths(), hidden, &stop, |path| {
-                    // A link may have been put in the way of the listing by now.
-                    if self.pattern.matches(&path, &self.from) && context.workspace.is_there(&path)
-                    {
-                        found.push(path.to_string());
-                    }
-                    if found.len() > MAX_FILES {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
-                    }
-                });
-                let matches = found.len().min(MAX_FILES) as u32;
-                Ok((listed(found, walked, &search), matches))
-            })
-            .await?;
-            let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
-            Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
-        }
-        .boxed()
-    }
+async fn find(
+    pattern: PathPattern,
+    from: SearchStart,
+    context: ToolContext,
+) -> Result<ToolOutput, ToolFailure> {
+    let search = context.searches.begin(&context.cancel).await?;
+    let (content, matches) = blocking(move || {
+        from.recheck(&context.workspace)?;
+        let mut found: Vec<String> = Vec::new();
+        let (hidden, stop) = (pattern.hidden(), || search.is_over());
+        let walked = context.workspace.walk(from.paths(), hidden, &stop, |path| {
+            // A link may have been put in the way of the listing by now.
+            if pattern.matches(&path, &from) && context.workspace.is_there(&path) {
+                found.push(path.to_string());
+            }
+            if found.len() > MAX_FILES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let matches = found.len().min(MAX_FILES) as u32;
+        Ok((listed(found, walked, &search), matches))
+    })
+    .await?;
+    let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
+    Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
 }
 
 fn listed(mut found: Vec<String>, walked: Walked, search: &Search) -> ModelText {
@@ -250,6 +211,7 @@ fn listed(mut found: Vec<String>, walked: Walked, search: &Search) -> ModelText 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use serde_json::Value;
 
     use super::*;
     use crate::tools::testing::Fixture;

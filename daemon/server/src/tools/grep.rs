@@ -2,14 +2,12 @@
 
 use std::{io::Read, ops::ControlFlow};
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
+use cairn_core::{marks::ModelText, policy::Access, text::Text};
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
-use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput,
-    arguments::ArgumentReader,
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     glob::{PathPattern, SearchStart},
     outside::{self, Outline},
     searches::Search,
@@ -29,8 +27,6 @@ const MAX_BYTES: usize = 50 * 1024;
 const MAX_CONTEXT: usize = 50;
 /// Larger files that are not UTF-8 are searched as bytes: to decode one takes several times its size.
 const MAX_DECODED_BYTES: u64 = 4 * 1024 * 1024;
-
-pub(super) struct Grep;
 
 struct GrepCall {
     pattern: String,
@@ -55,97 +51,82 @@ enum Output {
     Count,
 }
 
-impl Tool for Grep {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "grep".to_owned(),
-            description:
-                "Searches file contents by regular expression (Rust syntax, line by line), \
-                including the user's unsaved changes. Files that Git ignores and hidden files are \
-                left out. Answers with each file's path and below it `line:text`; with `before`, `after` \
-                or `context`, surrounding lines come as `line-text`."
-                    .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "description": "Regular expression"},
-                    "path": {"type": "string", "description": "File or folder to search; all of the workspace if left out"},
-                    "glob": {"type": "string", "description": "Only files whose path matches, such as `*.ts`"},
-                    "ignore_case": {"type": "boolean"},
-                    "context": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT, "description": "Lines to show around each match"},
-                    "before": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT},
-                    "after": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT},
-                    "output": {"type": "string", "enum": ["content", "files", "count"], "description": "Matching lines (if left out), or only the files, or their numbers of matching lines"}
-                },
-                "required": ["pattern"]
-            }),
-            parallel: true,
-        }
-    }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new("grep", arguments);
-        let pattern = arguments.string("pattern");
-        let path = arguments.optional_string("path");
-        let files = arguments.optional_string("glob");
-        let ignore_case = arguments.optional_bool("ignore_case").unwrap_or(false);
-        let both = arguments.optional_count("context").unwrap_or(0);
-        let before = arguments.optional_count("before").unwrap_or(both);
-        let after = arguments.optional_count("after").unwrap_or(both);
-        let output = arguments.optional_name("output", &["content", "files", "count"]);
-        let output = match output {
-            Some("files") => Output::Files,
-            Some("count") => Output::Count,
-            Some(_) | None => Output::Content,
-        };
-        arguments.finish()?;
-        if pattern.is_empty() {
-            return Err(ToolFailure::tell("`pattern` is empty. Give a regular expression."));
-        }
-        // Compiled once the search has a slot, because compiling takes memory, too.
-        if pattern.len() > MAX_PATTERN_BYTES {
-            return Err(ToolFailure::Tell(pattern::too_long(&pattern)));
-        }
-        if let Some(path) = path.as_deref().and_then(|given| outside::searchable(given, context)) {
-            let form = match output {
-                Output::Content => "",
-                Output::Files => "l",
-                Output::Count => "c",
-            };
-            let names = files.filter(|glob| !glob.is_empty());
-            if names.as_ref().is_some_and(|names| names.contains('/')) {
-                return Err(ToolFailure::tell(
-                    "Outside the workspace, `glob` names files without their folders, such as `*.ts`.",
-                ));
-            }
-            let outline = Outline { pattern, ignore_case, names, before, after, form };
-            return Ok(outside::search(&path, &outline, context));
-        }
-        Ok(Box::new(GrepCall {
-            pattern,
-            ignore_case,
-            from: SearchStart::new(context, path.as_deref())?,
-            files: files
-                .filter(|glob| !glob.is_empty())
-                .map(|glob| PathPattern::new(&glob))
-                .transpose()?,
-            around: match output {
-                Output::Content => {
-                    Around { before: before.min(MAX_CONTEXT), after: after.min(MAX_CONTEXT) }
-                }
-                Output::Files | Output::Count => Around::default(),
-            },
-            too_many: Some(before.max(after)).filter(|lines| *lines > MAX_CONTEXT),
-            output,
-        }))
-    }
+pub(super) fn tool() -> Tool {
+    let description = "Searches file contents by regular expression (Rust syntax, line by line), \
+        including the user's unsaved changes. Files that Git ignores and hidden files are \
+        left out. Answers with each file's path and below it `line:text`; with `before`, `after` \
+        or `context`, surrounding lines come as `line-text`.";
+    let properties = json!({
+        "pattern": {"type": "string", "description": "Regular expression"},
+        "path": {"type": "string", "description": "File or folder to search; all of the workspace if left out"},
+        "glob": {"type": "string", "description": "Only files whose path matches, such as `*.ts`"},
+        "ignore_case": {"type": "boolean"},
+        "context": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT, "description": "Lines to show around each match"},
+        "before": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT},
+        "after": {"type": "integer", "minimum": 0, "maximum": MAX_CONTEXT},
+        "output": {"type": "string", "enum": ["content", "files", "count"], "description": "Matching lines (if left out), or only the files, or their numbers of matching lines"}
+    });
+    Tool::new("grep", ToolKind::Search, description, properties, &["pattern"], parse).parallel()
 }
 
-impl Call for GrepCall {
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let pattern = arguments.string("pattern");
+    let path = arguments.optional_string("path");
+    let files = arguments.optional_string("glob");
+    let ignore_case = arguments.optional_bool("ignore_case").unwrap_or(false);
+    let both = arguments.optional_count("context").unwrap_or(0);
+    let before = arguments.optional_count("before").unwrap_or(both);
+    let after = arguments.optional_count("after").unwrap_or(both);
+    let output = arguments.optional_name("output", &["content", "files", "count"]);
+    let output = match output {
+        Some("files") => Output::Files,
+        Some("count") => Output::Count,
+        Some(_) | None => Output::Content,
+    };
+    arguments.finish()?;
+    if pattern.is_empty() {
+        return Err(ToolFailure::tell("`pattern` is empty. Give a regular expression."));
+    }
+    // Compiled once the search has a slot, because compiling takes memory, too.
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(ToolFailure::Tell(pattern::too_long(&pattern)));
+    }
+    if let Some(path) = path.as_deref().and_then(|given| outside::searchable(given, context)) {
+        let form = match output {
+            Output::Content => "",
+            Output::Files => "l",
+            Output::Count => "c",
+        };
+        let names = files.filter(|glob| !glob.is_empty());
+        if names.as_ref().is_some_and(|names| names.contains('/')) {
+            return Err(ToolFailure::tell(
+                "Outside the workspace, `glob` names files without their folders, such as `*.ts`.",
+            ));
+        }
+        let outline = Outline { pattern, ignore_case, names, before, after, form };
+        return Ok(outside::search(&path, &outline, context));
+    }
+    let call = GrepCall {
+        pattern,
+        ignore_case,
+        from: SearchStart::new(context, path.as_deref())?,
+        files: files
+            .filter(|glob| !glob.is_empty())
+            .map(|glob| PathPattern::new(&glob))
+            .transpose()?,
+        around: match output {
+            Output::Content => {
+                Around { before: before.min(MAX_CONTEXT), after: after.min(MAX_CONTEXT) }
+            }
+            Output::Files | Output::Count => Around::default(),
+        },
+        too_many: Some(before.max(after)).filter(|lines| *lines > MAX_CONTEXT),
+        output,
+    };
+    Ok(Call::new(call.label(), call.access(), |context| call.run(context)))
+}
+
+impl GrepCall {
     fn label(&self) -> ToolLabel {
         let pattern = self.pattern.clone();
         match self.from.place() {
@@ -163,28 +144,19 @@ impl Call for GrepCall {
         }
     }
 
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let search = context.searches.begin(&context.cancel).await?;
-            let (content, matches) = blocking(move || {
-                self.from.recheck(&context.workspace)?;
-                let pattern =
-                    Pattern::compile(&self.pattern, self.ignore_case).map_err(ToolFailure::Tell)?;
-                Ok(self.search(&context, pattern, &search))
-            })
-            .await?;
-            let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
-            Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
-        }
-        .boxed()
+    async fn run(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        let search = context.searches.begin(&context.cancel).await?;
+        let (content, matches) = blocking(move || {
+            self.from.recheck(&context.workspace)?;
+            let pattern =
+                Pattern::compile(&self.pattern, self.ignore_case).map_err(ToolFailure::Tell)?;
+            Ok(self.search(&context, pattern, &search))
+        })
+        .await?;
+        let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
+        Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
     }
-}
 
-impl GrepCall {
     /// Returns the matches, and their number.
     fn search(
         &self,

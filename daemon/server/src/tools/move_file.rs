@@ -1,105 +1,66 @@
 //! `move_file`: proposes to move or rename a file; the user can reject it.
 
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::Access, text::Text};
-use cairn_protocol::{Preview, ToolKind, ToolLabel};
-use serde_json::{Value, json};
+use cairn_core::{policy::Access, text::Text};
+use cairn_protocol::{ToolKind, ToolLabel};
+use serde_json::json;
 
 use super::{
-    Call, Tool, ToolContext, ToolFailure, Wanted,
-    arguments::ArgumentReader,
-    propose::{Computed, FileCall, FileChange, shown},
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted,
+    propose::{Computed, FileChange},
     snapshot,
 };
 use crate::workspace::WorkspacePath;
 
-pub(super) struct MoveFile;
-
-/// Move of a file.
-struct Relocation {
-    from: WorkspacePath,
-    to: WorkspacePath,
+pub(super) fn tool() -> Tool {
+    let description = "Moves or renames a text file, making missing folders. Use it instead of \
+        `mv` in a shell: the user sees the move in their review and can take it back, and \
+        edits that wait for their review move along. Nothing may be at `to`. Paths that \
+        other files write down (imports) are yours to change.";
+    let properties = json!({
+        "from": {"type": "string", "description": "Path relative to the workspace folder"},
+        "to": {"type": "string", "description": "The new path of the file, its name included"}
+    });
+    Tool::new("move_file", ToolKind::Move, description, properties, &["from", "to"], parse)
 }
 
-impl Tool for MoveFile {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Move
-    }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "move_file".to_owned(),
-            description: "Moves or renames a text file, making missing folders. Use it instead of \
-                `mv` in a shell: the user sees the move in their review and can take it back, and \
-                edits that wait for their review move along. Nothing may be at `to`. Paths that \
-                other files write down (imports) are yours to change."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "from": {"type": "string", "description": "Path relative to the workspace folder"},
-                    "to": {"type": "string", "description": "The new path of the file, its name included"}
-                },
-                "required": ["from", "to"]
-            }),
-            parallel: false,
-        }
-    }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new("move_file", arguments);
-        let from = arguments.string("from");
-        let to = arguments.string("to");
-        arguments.finish()?;
-        let from = context.workspace.resolve(&from).map_err(ToolFailure::tell)?;
-        let to = context.workspace.resolve(&to).map_err(ToolFailure::tell)?;
-        let access = Access::Move {
-            from: from.as_path().to_owned(),
-            from_inside: from.inside().to_owned(),
-            to: to.as_path().to_owned(),
-            to_inside: to.inside().to_owned(),
-            aliases: [from.aliases(), to.aliases()].concat(),
-        };
-        let label = ToolLabel::MoveFile { from: from.to_string(), to: to.to_string() };
-        Ok(FileCall::boxed(label, access, Relocation { from, to }))
-    }
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let from = arguments.string("from");
+    let to = arguments.string("to");
+    arguments.finish()?;
+    let from = context.workspace.resolve(&from).map_err(ToolFailure::tell)?;
+    let to = context.workspace.resolve(&to).map_err(ToolFailure::tell)?;
+    let access = Access::Move {
+        from: from.as_path().to_owned(),
+        from_inside: from.inside().to_owned(),
+        to: to.as_path().to_owned(),
+        to_inside: to.inside().to_owned(),
+        aliases: [from.aliases(), to.aliases()].concat(),
+    };
+    let label = ToolLabel::MoveFile { from: from.to_string(), to: to.to_string() };
+    let change = FileChange::new(from, {
+        let to = to.clone();
+        move |context, from, base| moved(context, from, &to, base)
+    });
+    Ok(change.moving_to(to).call(label, access))
 }
 
-impl FileChange for Relocation {
-    fn path(&self) -> &WorkspacePath {
-        &self.from
+fn moved(
+    context: &ToolContext,
+    from: &WorkspacePath,
+    to: &WorkspacePath,
+    base: Option<&Text>,
+) -> Result<Computed, ToolFailure> {
+    if base.is_none() {
+        return Err(snapshot::missing(context, from));
     }
-
-    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
-        let Self { from, to } = self;
-        if base.is_none() {
-            return Err(snapshot::missing(context, from));
-        }
-        context.workspace.recheck(to).map_err(ToolFailure::tell)?;
-        let open = context.docs.get(&to.key()).is_some();
-        if open || context.workspace.is_there(to) {
-            let folder = to.as_path().is_dir();
-            let hint = if folder { " as a folder: give the whole new path" } else { "" };
-            return Err(ToolFailure::Tell(format!(
-                "`{to}` exists already{hint}. Nothing was moved."
-            )));
-        }
-        let wanted = Wanted::At(to.as_path().to_owned());
-        Ok(Computed {
-            wanted,
-            done: format!("Moved {from} to {to}"),
-            note: String::new(),
-            lines: ModelText::default(),
-        })
+    context.workspace.recheck(to).map_err(ToolFailure::tell)?;
+    let open = context.docs.get(&to.key()).is_some();
+    if open || context.workspace.is_there(to) {
+        let folder = to.as_path().is_dir();
+        let hint = if folder { " as a folder: give the whole new path" } else { "" };
+        return Err(ToolFailure::Tell(format!("`{to}` exists already{hint}. Nothing was moved.")));
     }
-
-    /// Shows a new file at the new path. The present entry is told only with consent.
-    fn preview(
-        &self,
-        _context: &ToolContext,
-        base: Option<&Text>,
-    ) -> Result<Option<Preview>, ToolFailure> {
-        Ok(base.map(|text| shown(None, text, self.to.display())))
-    }
+    Ok(Computed::new(Wanted::At(to.as_path().to_owned()), format!("Moved {from} to {to}")))
 }
 
 #[cfg(test)]
@@ -151,9 +112,9 @@ mod tests {
         let fixture = Fixture::new(&[("a", "x"), (".env", "x")]);
         for (from, to) in [("a", ".envrc"), (".env", "b")] {
             let arguments = json!({"from": from, "to": to});
-            let call = MoveFile.parse(arguments, fixture.context()).expect("right arguments");
+            let call = tool().parse(arguments, fixture.context()).expect("right arguments");
             let verdict = cairn_core::policy::judge(
-                &call.access(),
+                &call.access,
                 Default::default(),
                 &Default::default(),
                 &cairn_core::policy::command::CommandContext {

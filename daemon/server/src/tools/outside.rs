@@ -76,11 +76,7 @@ fn outside(given: &str, context: &ToolContext) -> Option<PathBuf> {
 }
 
 /// Reads a file, or these lines of it (the first is 1), or lists a folder.
-pub(super) fn read(
-    path: &Path,
-    lines: Option<(usize, usize)>,
-    context: &ToolContext,
-) -> Box<dyn Call> {
+pub(super) fn read(path: &Path, lines: Option<(usize, usize)>, context: &ToolContext) -> Call {
     let name = quoted(&path.to_string_lossy());
     let command = match lines {
         _ if path.is_dir() => format!("ls -Ap -- {name}"),
@@ -94,7 +90,7 @@ pub(super) fn read(
 }
 
 /// Searches a file, or all files of a folder.
-pub(super) fn search(path: &Path, search: &Outline, context: &ToolContext) -> Box<dyn Call> {
+pub(super) fn search(path: &Path, search: &Outline, context: &ToolContext) -> Call {
     let Outline { pattern, ignore_case, names, before, after, form } = search;
     let mut command = "grep -rnIP".to_owned();
     if *ignore_case {
@@ -119,7 +115,7 @@ fn reading(path: &Path) -> Instead {
 }
 
 /// Writes a file in the temporary folder of the sandbox. `None` for another place.
-pub(super) fn write(given: &str, content: &str, context: &ToolContext) -> Option<Box<dyn Call>> {
+pub(super) fn write(given: &str, content: &str, context: &ToolContext) -> Option<Call> {
     let path = outside(given, context)?;
     let is_temporary = TEMPORARY_FOLDERS.iter().any(|folder| path.starts_with(folder));
     let folder = path.parent().filter(|_| is_temporary)?;

@@ -3,29 +3,23 @@
 use std::time::Duration;
 
 use cairn_core::{
-    model::ToolSpec,
     policy::Access,
     process::{ProcessExit, ProcessId, ProcessState},
 };
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
-use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Approved, ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     grep::pattern::Pattern,
     processes::{find, id_argument, report},
 };
-
-const NAME: &str = "process_output";
 
 /// Time to wait if the call names none.
 const USUAL_WAIT: Duration = Duration::from_secs(30);
 
 /// Value of `wait_for` for the end of the process.
 const EXIT: &str = "exit";
-
-pub(super) struct ProcessOutput;
 
 struct ProcessOutputCall {
     id: ProcessId,
@@ -40,91 +34,64 @@ enum Wait {
     Pattern(Box<Pattern>),
 }
 
-impl Tool for ProcessOutput {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: NAME.to_owned(),
-            description: "Reads the new output of a process, and tells its state.".to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer"},
-                    "since": {"type": "integer", "description": "Position in bytes; default: what was not read yet"},
-                    "wait_for": {"type": "string", "description": "Waits until the output matches this regular expression, or `exit`: for its end"},
-                    "timeout_ms": {"type": "integer", "description": "Longest wait; default 30000"},
-                },
-                "required": ["id"],
-            }),
-            parallel: true,
-        }
-    }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new(NAME, arguments);
-        let id = id_argument(&mut arguments);
-        let since = arguments.optional_count("since").map(|since| since as u64);
-        let wait_for = arguments.optional_string("wait_for");
-        let limit = arguments.optional_count("timeout_ms");
-        arguments.finish()?;
-        let wait = match wait_for.as_deref() {
-            None | Some("") => Wait::Not,
-            Some(EXIT) => Wait::Exit,
-            Some(pattern) => {
-                let pattern = Pattern::compile(pattern, false).map_err(ToolFailure::Tell)?;
-                Wait::Pattern(Box::new(pattern))
-            }
-        };
-        let limit = limit.map_or(USUAL_WAIT, |ms| Duration::from_millis(ms as u64));
-        let limit = limit.min(context.command_limits.longest);
-        Ok(Box::new(ProcessOutputCall { id, since, wait, limit }))
-    }
+pub(super) fn tool() -> Tool {
+    let description = "Reads the new output of a process, and tells its state.";
+    let properties = json!({
+        "id": {"type": "integer"},
+        "since": {"type": "integer", "description": "Position in bytes; default: what was not read yet"},
+        "wait_for": {"type": "string", "description": "Waits until the output matches this regular expression, or `exit`: for its end"},
+        "timeout_ms": {"type": "integer", "description": "Longest wait; default 30000"},
+    });
+    Tool::new("process_output", ToolKind::Read, description, properties, &["id"], parse).parallel()
 }
 
-impl Call for ProcessOutputCall {
-    fn label(&self) -> ToolLabel {
-        ToolLabel::ReadProcess { process: self.id }
-    }
-
-    fn access(&self) -> Access {
-        Access::Process
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        async move {
-            let Self { id, since, wait, limit } = *self;
-            let (_, process) = find(id, &context)?;
-            let waits = !matches!(wait, Wait::Not);
-            let mut pattern = match wait {
-                Wait::Pattern(pattern) => Some(pattern),
-                Wait::Exit | Wait::Not => None,
-            };
-            let found =
-                |text: &str| pattern.as_mut().is_some_and(|pattern| pattern.is_in(text.as_bytes()));
-            let came = match waits {
-                true => tokio::select! {
-                    came = process.wait(since, found, limit) => came,
-                    () = context.cancel.cancelled() => false,
-                },
-                false => true,
-            };
-            let vain = format!("waited {:.0} s for it in vain", limit.as_secs_f64());
-            let notes = if came { Vec::new() } else { vec![vain] };
-            let (entry, output) = report(id, since, &notes, &context)?;
-            let exit_code = match entry.state {
-                ProcessState::Ended(ProcessExit::Code(code)) => Some(code),
-                ProcessState::Ended(_) | ProcessState::Running { .. } => None,
-            };
-            let stats = Some(ToolStats { exit_code, ..ToolStats::default() });
-            Ok(ToolOutput { stats, ..output })
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let id = id_argument(&mut arguments);
+    let since = arguments.optional_count("since").map(|since| since as u64);
+    let wait_for = arguments.optional_string("wait_for");
+    let limit = arguments.optional_count("timeout_ms");
+    arguments.finish()?;
+    let wait = match wait_for.as_deref() {
+        None | Some("") => Wait::Not,
+        Some(EXIT) => Wait::Exit,
+        Some(pattern) => {
+            let pattern = Pattern::compile(pattern, false).map_err(ToolFailure::Tell)?;
+            Wait::Pattern(Box::new(pattern))
         }
-        .boxed()
+    };
+    let limit = limit.map_or(USUAL_WAIT, |ms| Duration::from_millis(ms as u64));
+    let limit = limit.min(context.command_limits.longest);
+    let call = ProcessOutputCall { id, since, wait, limit };
+    let label = ToolLabel::ReadProcess { process: id };
+    Ok(Call::new(label, Access::Process, |context| call.run(context)))
+}
+
+impl ProcessOutputCall {
+    async fn run(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        let Self { id, since, wait, limit } = self;
+        let (_, process) = find(id, &context)?;
+        let waits = !matches!(wait, Wait::Not);
+        let mut pattern = match wait {
+            Wait::Pattern(pattern) => Some(pattern),
+            Wait::Exit | Wait::Not => None,
+        };
+        let found =
+            |text: &str| pattern.as_mut().is_some_and(|pattern| pattern.is_in(text.as_bytes()));
+        let came = match waits {
+            true => tokio::select! {
+                came = process.wait(since, found, limit) => came,
+                () = context.cancel.cancelled() => false,
+            },
+            false => true,
+        };
+        let vain = format!("waited {:.0} s for it in vain", limit.as_secs_f64());
+        let notes = if came { Vec::new() } else { vec![vain] };
+        let (entry, output) = report(id, since, &notes, &context)?;
+        let exit_code = match entry.state {
+            ProcessState::Ended(ProcessExit::Code(code)) => Some(code),
+            ProcessState::Ended(_) | ProcessState::Running { .. } => None,
+        };
+        let stats = Some(ToolStats { exit_code, ..ToolStats::default() });
+        Ok(ToolOutput { stats, ..output })
     }
 }

@@ -1,6 +1,9 @@
 //! Call that changes a file: read, compute, propose, and start again if the user changed the file since.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use cairn_core::{
     change::Change,
@@ -9,12 +12,10 @@ use cairn_core::{
     text::{Text, encode},
 };
 use cairn_protocol::{Preview, PreviewTexts, ToolKind, ToolLabel, ToolStats};
-use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::Instant;
 
 use super::{
-    Access, Approved, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted,
-    edited_lines,
+    Access, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted, edited_lines,
     snapshot::{self, blocking},
 };
 use crate::workspace::WorkspacePath;
@@ -41,31 +42,71 @@ pub(super) struct Computed {
     pub(super) lines: ModelText,
 }
 
-/// Call of a tool that changes a file.
-pub(super) struct FileCall {
-    label: ToolLabel,
-    access: Access,
-    change: Arc<dyn FileChange>,
-    /// Text of the file when the user was asked. The outer `None`: no question was asked.
-    asked_about: Option<Option<Text>>,
+impl Computed {
+    pub(super) fn new(wanted: Wanted, done: String) -> Self {
+        Self { wanted, done, note: String::new(), lines: ModelText::default() }
+    }
 }
 
-/// Change that a call makes.
-pub(super) trait FileChange: Send + Sync + 'static {
-    fn path(&self) -> &WorkspacePath;
-
+/// Change of a file that a call makes.
+pub(super) struct FileChange {
+    path: WorkspacePath,
+    /// New path of the file.
+    moves_to: Option<WorkspacePath>,
+    /// Text of the file when the user was asked; `None`: no such file. Unset: no question was asked.
+    asked_about: OnceLock<Option<Text>>,
     /// Computes the wanted state from the current text (`None`: no such file). May block, and may be
     /// called several times.
-    fn compute(&self, context: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure>;
+    compute: Box<Compute>,
+}
 
-    /// Preview of the change of this text.
-    fn preview(
+type Compute = dyn Fn(&ToolContext, &WorkspacePath, Option<&Text>) -> Result<Computed, ToolFailure>
+    + Send
+    + Sync;
+
+impl FileChange {
+    pub(super) fn new(
+        path: WorkspacePath,
+        compute: impl Fn(&ToolContext, &WorkspacePath, Option<&Text>) -> Result<Computed, ToolFailure>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self { path, moves_to: None, asked_about: OnceLock::new(), compute: Box::new(compute) }
+    }
+
+    /// Move of the file, with its text.
+    pub(super) fn moving_to(mut self, to: WorkspacePath) -> Self {
+        self.moves_to = Some(to);
+        self
+    }
+
+    pub(super) fn call(self, label: ToolLabel, access: Access) -> Call {
+        let change = Arc::new(self);
+        let proposed = Arc::clone(&change);
+        let call = Call::new(label, access, |context| propose(context, proposed));
+        Call { preview: Some(Box::new(move |context| change.preview(context))), ..call }
+    }
+
+    /// Preview of the change of the present text. The change is made to this text only.
+    fn preview(&self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
+        let base = present(context, &self.path)?;
+        let preview = self.preview_of(context, base.as_ref())?;
+        let _ = self.asked_about.set(base);
+        Ok(preview)
+    }
+
+    fn preview_of(
         &self,
         context: &ToolContext,
         base: Option<&Text>,
     ) -> Result<Option<Preview>, ToolFailure> {
-        let path = self.path();
-        let computed = self.compute(context, base).and_then(|computed| {
+        let path = &self.path;
+        if let Some(to) = &self.moves_to {
+            // A new file at the new path. The present entry is told only with consent.
+            return Ok(base.map(|text| shown(None, text, to.display())));
+        }
+        let computed = (self.compute)(context, path, base).and_then(|computed| {
             if base.is_some() {
                 check_encodable(context, path, &computed.wanted)?;
             }
@@ -79,41 +120,6 @@ pub(super) trait FileChange: Send + Sync + 'static {
             Err(_) if path.is_secret() => Ok(None),
             Err(error) => Err(error),
         }
-    }
-}
-
-impl FileCall {
-    pub(super) fn boxed(
-        label: ToolLabel,
-        access: Access,
-        change: impl FileChange,
-    ) -> Box<dyn Call> {
-        Box::new(Self { label, access, change: Arc::new(change), asked_about: None })
-    }
-}
-
-impl Call for FileCall {
-    fn label(&self) -> ToolLabel {
-        self.label.clone()
-    }
-
-    fn access(&self) -> Access {
-        self.access.clone()
-    }
-
-    fn preview(&mut self, context: &ToolContext) -> Result<Option<Preview>, ToolFailure> {
-        let base = present(context, self.change.path())?;
-        let preview = self.change.preview(context, base.as_ref())?;
-        self.asked_about = Some(base);
-        Ok(preview)
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        propose(context, self.change, self.asked_about).boxed()
     }
 }
 
@@ -182,15 +188,11 @@ fn check_encodable(
 
 /// Proposes a change, computed again while the user changes the file. Fails if the file has another
 /// text than when the user was asked.
-async fn propose(
-    context: ToolContext,
-    change: Arc<dyn FileChange>,
-    asked_about: Option<Option<Text>>,
-) -> Result<ToolOutput, ToolFailure> {
-    let path = change.path();
+async fn propose(context: ToolContext, change: Arc<FileChange>) -> Result<ToolOutput, ToolFailure> {
+    let path = &change.path;
     let mut waited = Duration::ZERO;
     for attempt in 1.. {
-        let (base, computed) = compute(&context, &change, asked_about.clone()).await?;
+        let (base, computed) = compute(&context, &change).await?;
         let Computed { wanted, done, note, lines } = computed;
         let moved = matches!(wanted, Wanted::At(_));
         let kind = base.is_none().then_some(ToolKind::Create);
@@ -226,26 +228,25 @@ async fn propose(
             failed => return Err(ToolFailure::Tell(failure(path, &failed))),
         }
     }
-    Err(kept_changing(context.clone(), Arc::clone(&change)).await?)
+    Err(kept_changing(context, change).await?)
 }
 
 /// Computes the change of the present text, unless it is another one than the user was asked about.
 async fn compute(
     context: &ToolContext,
-    change: &Arc<dyn FileChange>,
-    asked_about: Option<Option<Text>>,
+    change: &Arc<FileChange>,
 ) -> Result<(Option<Text>, Computed), ToolFailure> {
     let (context, change) = (context.clone(), Arc::clone(change));
     blocking(move || {
-        let path = change.path();
+        let path = &change.path;
         let base = present(&context, path)?;
-        if asked_about.is_some_and(|text| text != base) {
+        if change.asked_about.get().is_some_and(|text| *text != base) {
             return Err(ToolFailure::Tell(format!(
                 "`{path}` changed while the user was asked about this change; nothing was \
                  changed. Read the file again, then propose it again."
             )));
         }
-        let computed = change.compute(&context, base.as_ref())?;
+        let computed = (change.compute)(&context, path, base.as_ref())?;
         check_encodable(&context, path, &computed.wanted)?;
         Ok((base, computed))
     })
@@ -293,12 +294,12 @@ fn failure(path: &WorkspacePath, proposed: &Proposed) -> String {
 /// Failure of a change of a file that somebody else keeps changing, with the place as it is now.
 async fn kept_changing(
     context: ToolContext,
-    change: Arc<dyn FileChange>,
+    change: Arc<FileChange>,
 ) -> Result<ToolFailure, ToolFailure> {
     blocking(move || {
-        let path = change.path();
+        let path = &change.path;
         let base = snapshot::look(&context, path)?.map(|snapshot| snapshot.text);
-        let wanted = change.compute(&context, base.as_ref())?.wanted;
+        let wanted = (change.compute)(&context, path, base.as_ref())?.wanted;
         let shown = base.filter(|_| !path.is_secret());
         let place = shown.map(|base| place(&base, &wanted)).unwrap_or_default();
         Ok(ToolFailure::Tell(format!(

@@ -6,18 +6,14 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use cairn_core::{
     conversation::{Attached, AttachedContent, Image},
     marks::ModelText,
-    model::ToolSpec,
     policy::Access,
     text::Text,
 };
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
-use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Approved, Call, ReadText, Tool, ToolContext, ToolFailure, ToolOutput,
-    arguments::ArgumentReader,
-    outside,
+    ArgumentReader, Call, ReadText, Tool, ToolContext, ToolFailure, ToolOutput, outside,
     snapshot::{self, blocking},
 };
 use crate::{
@@ -32,102 +28,66 @@ const MAX_LINE_CHARS: usize = 2000;
 const MAX_ENTRIES: usize = 300;
 const UNSAVED: &str = "The editor holds unsaved changes of this file; they are shown.";
 
-pub(super) struct ReadFile;
+pub(super) fn tool() -> Tool {
+    let description = "Reads a text file of the workspace, including the user's unsaved changes, shows an \
+        image, or lists a folder. \
+        Each line comes as its number, a tab, and its text; the number and the tab are not \
+        part of the file. Without `offset` and `limit` it reads up to 2000 lines from the \
+        start. Read a file before you edit it.";
+    let properties = json!({
+        "path": {"type": "string", "description": "Path relative to the workspace folder"},
+        "offset": {"type": "integer", "minimum": 1, "description": "First line to read, counted from 1"},
+        "limit": {"type": "integer", "minimum": 1, "description": "How many lines to read"}
+    });
+    Tool::new("read_file", ToolKind::Read, description, properties, &["path"], parse).parallel()
+}
 
-struct ReadCall {
-    path: WorkspacePath,
-    /// One-based.
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let path = arguments.string("path");
+    let given = (arguments.optional_count("offset"), arguments.optional_count("limit"));
+    let (offset, limit) = (given.0.unwrap_or(1).max(1), given.1.unwrap_or(MAX_LINES).max(1));
+    arguments.finish()?;
+    if let Some(path) = outside::readable(&path, context) {
+        let lines = (given != (None, None)).then_some((offset, limit));
+        return Ok(outside::read(&path, lines, context));
+    }
+    let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+    let label = ToolLabel::Read { file: path.to_string() };
+    let access = Access::Read { path: Some(path.as_path().to_owned()), names: path.names() };
+    Ok(Call::new(label, access, move |context| {
+        blocking(move || read(&path, offset, limit, &context))
+    }))
+}
+
+/// Reads a file from a line on (the first is 1), an image or a folder. Blocks.
+fn read(
+    path: &WorkspacePath,
     offset: usize,
     limit: usize,
-}
-
-impl Tool for ReadFile {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
+    context: &ToolContext,
+) -> Result<ToolOutput, ToolFailure> {
+    if context.workspace.folder_is_there(path) {
+        context.workspace.recheck(path).map_err(ToolFailure::tell)?;
+        let content = listing(context, path);
+        return Ok(ToolOutput { content, ..ToolOutput::default() });
     }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "read_file".to_owned(),
-            description:
-                "Reads a text file of the workspace, including the user's unsaved changes, shows an \
-                image, or lists a folder. \
-                Each line comes as its number, a tab, and its text; the number and the tab are not \
-                part of the file. Without `offset` and `limit` it reads up to 2000 lines from the \
-                start. Read a file before you edit it."
-                    .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Path relative to the workspace folder"},
-                    "offset": {"type": "integer", "minimum": 1, "description": "First line to read, counted from 1"},
-                    "limit": {"type": "integer", "minimum": 1, "description": "How many lines to read"}
-                },
-                "required": ["path"]
-            }),
-            parallel: true,
-        }
+    if let Some((content, image)) = image(context, path)? {
+        return Ok(ToolOutput { content, image: Some(image), ..ToolOutput::default() });
     }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new("read_file", arguments);
-        let path = arguments.string("path");
-        let given = (arguments.optional_count("offset"), arguments.optional_count("limit"));
-        let (offset, limit) = (given.0.unwrap_or(1).max(1), given.1.unwrap_or(MAX_LINES).max(1));
-        arguments.finish()?;
-        if let Some(path) = outside::readable(&path, context) {
-            let lines = (given != (None, None)).then_some((offset, limit));
-            return Ok(outside::read(&path, lines, context));
-        }
-        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        Ok(Box::new(ReadCall { path, offset, limit }))
+    let snapshot =
+        snapshot::look(context, path)?.ok_or_else(|| snapshot::missing(context, path))?;
+    let (mut content, lines) = numbered(&snapshot.text, offset, limit)?;
+    if snapshot.unsaved {
+        content.own(UNSAVED);
     }
-}
-
-impl Call for ReadCall {
-    fn label(&self) -> ToolLabel {
-        ToolLabel::Read { file: self.path.to_string() }
-    }
-
-    fn access(&self) -> Access {
-        Access::Read { path: Some(self.path.as_path().to_owned()), names: self.path.names() }
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        blocking(move || self.read(&context)).boxed()
-    }
-}
-
-impl ReadCall {
-    /// Reads a file, an image or a folder. Blocks.
-    fn read(&self, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
-        if context.workspace.folder_is_there(&self.path) {
-            context.workspace.recheck(&self.path).map_err(ToolFailure::tell)?;
-            let content = listing(context, &self.path);
-            return Ok(ToolOutput { content, ..ToolOutput::default() });
-        }
-        if let Some((content, image)) = image(context, &self.path)? {
-            return Ok(ToolOutput { content, image: Some(image), ..ToolOutput::default() });
-        }
-        let snapshot = snapshot::look(context, &self.path)?
-            .ok_or_else(|| snapshot::missing(context, &self.path))?;
-        let (mut content, lines) = numbered(&snapshot.text, self.offset, self.limit)?;
-        if snapshot.unsaved {
-            content.own(UNSAVED);
-        }
-        let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
-        Ok(ToolOutput {
-            content,
-            lines: Some(lines),
-            stats: Some(stats),
-            read_text: Some(ReadText { key: self.path.key(), text: snapshot.text }),
-            ..ToolOutput::default()
-        })
-    }
+    let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
+    Ok(ToolOutput {
+        content,
+        lines: Some(lines),
+        stats: Some(stats),
+        read_text: Some(ReadText { key: path.key(), text: snapshot.text }),
+        ..ToolOutput::default()
+    })
 }
 
 /// Reads a file that is an image by its name and its first bytes. `None` for another file. Blocks.
@@ -242,6 +202,7 @@ fn numbered(
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use serde_json::Value;
 
     use super::*;
     use crate::tools::testing::Fixture;

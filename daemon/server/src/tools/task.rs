@@ -2,99 +2,58 @@
 //!
 //! Must never run the loop itself: the hub runs it like every other.
 
-use cairn_core::{model::ToolSpec, policy::Access, subagent::SubagentReport};
+use cairn_core::{policy::Access, subagent::SubagentReport};
 use cairn_protocol::{ToolKind, ToolLabel};
-use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Approved, Call, SubagentRequest, SubagentTools, Tool, ToolContext, ToolFailure, ToolOutput,
-    arguments::ArgumentReader, label,
+    ArgumentReader, Call, SubagentRequest, SubagentTools, Tool, ToolContext, ToolFailure,
+    ToolOutput, label,
 };
 
 pub(crate) const NAME: &str = "task";
 
-pub(super) struct StartSubagent;
-
-struct TaskCall {
-    title: String,
-    prompt: String,
-    tools: SubagentTools,
-    max_rounds: Option<u32>,
+pub(super) fn tool() -> Tool {
+    let description = "Gives a part of the work to a subagent that starts with an empty \
+        context, and answers with its report. It pays for broad searches whose findings \
+        are short, and for parts that can be done independently of each other: several \
+        task calls in one message run at the same time. It does not pay for what a few \
+        calls of your own would do. The subagent sees nothing but the prompt: put \
+        everything into it that it must know, what it shall do, where, and what you want \
+        to be told. It works in the same workspace; its edits are proposals like yours. \
+        It cannot ask questions and has no task tool.";
+    let properties = json!({
+        "description": {"type": "string", "description": "What it is about, in three to six words; people see it"},
+        "prompt": {"type": "string", "description": "Everything the subagent is told"},
+        "tools": {"type": "string", "enum": ["read", "all"], "description": "`read`: only read, find and search files; `all` (if left out): edit and run commands too"},
+        "max_rounds": {"type": "integer", "minimum": 1, "description": "Answers with tool calls it may make; 30 if left out"}
+    });
+    let required = ["description", "prompt"];
+    Tool::new(NAME, ToolKind::Task, description, properties, &required, parse).parallel()
 }
 
-impl Tool for StartSubagent {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Task
+fn parse(mut arguments: ArgumentReader, _: &ToolContext) -> Result<Call, ToolFailure> {
+    let title = arguments.string("description");
+    let prompt = arguments.string("prompt");
+    let tools = arguments.optional_string("tools");
+    let max_rounds = arguments.optional_count("max_rounds");
+    arguments.finish()?;
+    if prompt.trim().is_empty() {
+        return Err(ToolFailure::tell("task: `prompt` is empty. The subagent sees nothing else."));
     }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: NAME.to_owned(),
-            description: "Gives a part of the work to a subagent that starts with an empty \
-                context, and answers with its report. It pays for broad searches whose findings \
-                are short, and for parts that can be done independently of each other: several \
-                task calls in one message run at the same time. It does not pay for what a few \
-                calls of your own would do. The subagent sees nothing but the prompt: put \
-                everything into it that it must know, what it shall do, where, and what you want \
-                to be told. It works in the same workspace; its edits are proposals like yours. \
-                It cannot ask questions and has no task tool."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "description": {"type": "string", "description": "What it is about, in three to six words; people see it"},
-                    "prompt": {"type": "string", "description": "Everything the subagent is told"},
-                    "tools": {"type": "string", "enum": ["read", "all"], "description": "`read`: only read, find and search files; `all` (if left out): edit and run commands too"},
-                    "max_rounds": {"type": "integer", "minimum": 1, "description": "Answers with tool calls it may make; 30 if left out"}
-                },
-                "required": ["description", "prompt"]
-            }),
-            parallel: true,
+    let tools = match tools.as_deref() {
+        None | Some("all") => SubagentTools::All,
+        Some("read") => SubagentTools::Read,
+        Some(other) => {
+            return Err(ToolFailure::Tell(format!(
+                "task: `tools` is \"{other}\" (\"read\" or \"all\" expected)."
+            )));
         }
-    }
-
-    fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new(NAME, arguments);
-        let title = arguments.string("description");
-        let prompt = arguments.string("prompt");
-        let tools = arguments.optional_string("tools");
-        let max_rounds = arguments.optional_count("max_rounds");
-        arguments.finish()?;
-        if prompt.trim().is_empty() {
-            return Err(ToolFailure::tell(
-                "task: `prompt` is empty. The subagent sees nothing else.",
-            ));
-        }
-        let tools = match tools.as_deref() {
-            None | Some("all") => SubagentTools::All,
-            Some("read") => SubagentTools::Read,
-            Some(other) => {
-                return Err(ToolFailure::Tell(format!(
-                    "task: `tools` is \"{other}\" (\"read\" or \"all\" expected)."
-                )));
-            }
-        };
-        let max_rounds = max_rounds.map(|rounds| u32::try_from(rounds).unwrap_or(u32::MAX));
-        Ok(Box::new(TaskCall { title: one_line(&title), prompt, tools, max_rounds }))
-    }
-}
-
-impl Call for TaskCall {
-    fn label(&self) -> ToolLabel {
-        ToolLabel::Subagent { title: self.title.clone() }
-    }
-
-    fn access(&self) -> Access {
-        Access::Subagent
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        let Self { title, prompt, tools, max_rounds } = *self;
+    };
+    let max_rounds = max_rounds.map(|rounds| u32::try_from(rounds).unwrap_or(u32::MAX));
+    let title = one_line(&title);
+    let label = ToolLabel::Subagent { title: title.clone() };
+    Ok(Call::new(label, Access::Subagent, move |context| {
         let request = SubagentRequest { title, prompt, tools, max_rounds, origin: context.origin };
         // Drop the rest of the context now: a journal is not closed while a call holds it.
         let ended = context.subagents.run(request);
@@ -105,8 +64,7 @@ impl Call for TaskCall {
             let detail = Some(content.as_str().to_owned());
             Ok(ToolOutput { content, detail, is_error, ..ToolOutput::default() })
         }
-        .boxed()
-    }
+    }))
 }
 
 fn one_line(text: &str) -> String {
@@ -117,6 +75,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use serde_json::Value;
 
     use super::{super::testing::Fixture, *};
 

@@ -9,60 +9,41 @@ use anyhow::Context;
 use cairn_core::{
     hook::{HookDecision, HookEvent},
     marks::ModelText,
-    model::ToolSpec,
     plan::{
         Status,
         graph::{TaskCall, TaskChange, TaskOutcome, TaskRequest, TaskTool},
     },
 };
 use cairn_protocol::{ToolKind, ToolLabel};
-use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 
-use super::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label};
+use super::{Access, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label};
 use crate::{
     hooks,
     store::tasks::{Contents, TaskList},
 };
 
 /// The four tools; they store their lists below `state`.
-pub fn all(state: Option<PathBuf>) -> Vec<Arc<dyn Tool>> {
-    let lists = Arc::new(TaskListTools { state });
-    let one = |tool| Arc::new(GraphTool { tool, lists: Arc::clone(&lists) }) as Arc<dyn Tool>;
+///
+/// Errors of form are reported together with those of content, which only the list can find.
+pub fn all(state: Option<PathBuf>) -> Vec<Arc<Tool>> {
+    let one = |tool: TaskTool| {
+        let state = state.clone();
+        let parse = move |arguments: Value, _: &ToolContext| {
+            let call = GraphCall { request: tool.read(&arguments), state: state.clone() };
+            Ok(Call::new(call.label(), Access::Plan, |context| call.perform(context)))
+        };
+        Arc::new(Tool { spec: tool.spec(), kind: ToolKind::Plan, parse: Box::new(parse) })
+    };
     TaskTool::ALL.map(one).into()
-}
-
-struct TaskListTools {
-    state: Option<PathBuf>,
-}
-
-struct GraphTool {
-    tool: TaskTool,
-    lists: Arc<TaskListTools>,
 }
 
 struct GraphCall {
     request: TaskRequest,
-    lists: Arc<TaskListTools>,
+    state: Option<PathBuf>,
 }
 
-impl Tool for GraphTool {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Plan
-    }
-
-    fn spec(&self) -> ToolSpec {
-        self.tool.spec()
-    }
-
-    /// Errors of form are reported together with those of content, which only the list can find.
-    fn parse(&self, arguments: Value, _: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let request = self.tool.read(&arguments);
-        Ok(Box::new(GraphCall { request, lists: Arc::clone(&self.lists) }))
-    }
-}
-
-impl Call for GraphCall {
+impl GraphCall {
     fn label(&self) -> ToolLabel {
         match &self.request.call {
             TaskCall::Create(new) => ToolLabel::AddTask {
@@ -83,20 +64,6 @@ impl Call for GraphCall {
         }
     }
 
-    fn access(&self) -> Access {
-        Access::Plan
-    }
-
-    fn run(
-        self: Box<Self>,
-        context: ToolContext,
-        _approved: Approved,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        self.perform(context).boxed()
-    }
-}
-
-impl GraphCall {
     async fn perform(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
         let list = self.list(&context).map_err(obstacle)?;
         for task in self.completing(&list).await? {
@@ -129,7 +96,7 @@ impl GraphCall {
     }
 
     fn list(&self, context: &ToolContext) -> anyhow::Result<TaskList> {
-        let state = self.lists.state.as_ref();
+        let state = self.state.as_ref();
         let state = state.context("no folder is known; set CAIRN_STATE_DIR to an absolute path")?;
         TaskList::new(state, &context.origin.session)
     }

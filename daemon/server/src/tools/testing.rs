@@ -106,7 +106,7 @@ impl Fixture {
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> String {
         let tool = super::all(self.context.command_limits)
             .into_iter()
-            .find(|one| one.spec().name == tool)
+            .find(|one| one.spec.name == tool)
             .expect("a tool of this name");
         match tool.parse(arguments, &self.context) {
             Ok(call) => self.run(call).await,
@@ -115,13 +115,13 @@ impl Fixture {
     }
 
     /// Runs a parsed call, approved by the user. Returns the same text as [`Fixture::call`].
-    pub(super) async fn run(&self, call: Box<dyn Call>) -> String {
-        let (access, workspace) = (call.access(), &self.context.workspace);
+    pub(super) async fn run(&self, call: Call) -> String {
+        let (access, workspace) = (&call.access, &self.context.workspace);
         let approved = match approval::gate(
-            &access,
+            access,
             ReviewMode::Review,
             &self.context.commands,
-            &RuleFolder::of(&access, workspace),
+            &RuleFolder::of(access, workspace),
             workspace,
         ) {
             Gate::Open(approved) => approved,

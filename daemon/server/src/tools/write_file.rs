@@ -1,95 +1,60 @@
 //! `write_file`: creates a file, or replaces all of its text, as a proposal in the editor.
 
-use cairn_core::{edit, marks::ModelText, model::ToolSpec, text::Text};
+use cairn_core::{edit, text::Text};
 use cairn_protocol::{ToolKind, ToolLabel};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Call, Tool, ToolContext, ToolFailure, Wanted,
-    arguments::ArgumentReader,
-    outside,
-    propose::{Computed, FileCall, FileChange, edit_of},
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted, outside,
+    propose::{Computed, FileChange, edit_of},
 };
 use crate::workspace::{MAX_FILE_BYTES, WorkspacePath};
 
-pub(super) struct WriteFile;
-
-/// Whole text of a file.
-struct NewContent {
-    path: WorkspacePath,
-    content: String,
+pub(super) fn tool() -> Tool {
+    let description = "Creates a file with this content, and missing folders, or replaces the \
+        whole text of an existing one. To change a part of a file use `edit_file`. The \
+        change appears in the user's editor for review; go on without waiting for it.";
+    let properties = json!({
+        "path": {"type": "string", "description": "Path relative to the workspace folder"},
+        "content": {"type": "string", "description": "The whole text of the file"}
+    });
+    Tool::new("write_file", ToolKind::Edit, description, properties, &["path", "content"], parse)
 }
 
-impl Tool for WriteFile {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
+fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let path = arguments.string("path");
+    let content = arguments.string("content");
+    arguments.finish()?;
+    if content.len() as u64 > MAX_FILE_BYTES {
+        return Err(ToolFailure::tell("`content` is too long for one file."));
     }
-
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "write_file".to_owned(),
-            description: "Creates a file with this content, and missing folders, or replaces the \
-                whole text of an existing one. To change a part of a file use `edit_file`. The \
-                change appears in the user's editor for review; go on without waiting for it."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Path relative to the workspace folder"},
-                    "content": {"type": "string", "description": "The whole text of the file"}
-                },
-                "required": ["path", "content"]
-            }),
-            parallel: false,
-        }
+    if content.contains('\0') {
+        return Err(ToolFailure::tell("`content` has a NUL character; only text is written."));
     }
-
-    fn parse(&self, arguments: Value, context: &ToolContext) -> Result<Box<dyn Call>, ToolFailure> {
-        let mut arguments = ArgumentReader::new("write_file", arguments);
-        let path = arguments.string("path");
-        let content = arguments.string("content");
-        arguments.finish()?;
-        if content.len() as u64 > MAX_FILE_BYTES {
-            return Err(ToolFailure::tell("`content` is too long for one file."));
-        }
-        if content.contains('\0') {
-            return Err(ToolFailure::tell("`content` has a NUL character; only text is written."));
-        }
-        if let Some(call) = outside::write(&path, &content, context) {
-            return Ok(call);
-        }
-        let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
-        let (label, access) = (ToolLabel::WriteFile { file: path.to_string() }, edit_of(&path));
-        Ok(FileCall::boxed(label, access, NewContent { path, content }))
+    if let Some(call) = outside::write(&path, &content, context) {
+        return Ok(call);
     }
+    let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
+    let (label, access) = (ToolLabel::WriteFile { file: path.to_string() }, edit_of(&path));
+    let change = FileChange::new(path, move |_, path, base| written(&content, path, base));
+    Ok(change.call(label, access))
 }
 
-impl FileChange for NewContent {
-    fn path(&self) -> &WorkspacePath {
-        &self.path
+fn written(
+    content: &str,
+    path: &WorkspacePath,
+    base: Option<&Text>,
+) -> Result<Computed, ToolFailure> {
+    let Some(old) = base.map(Text::to_string) else {
+        return Ok(Computed::new(Wanted::Text(content.to_owned()), format!("Created {path}")));
+    };
+    let new = edit::rewrite(&old, content);
+    if new == old {
+        return Err(ToolFailure::Tell(format!(
+            "`{path}` has exactly this content already; nothing was changed."
+        )));
     }
-
-    fn compute(&self, _: &ToolContext, base: Option<&Text>) -> Result<Computed, ToolFailure> {
-        let (content, done) = match base.map(Text::to_string) {
-            None => (self.content.clone(), format!("Created {}", self.path)),
-            Some(old) => {
-                let new = edit::rewrite(&old, &self.content);
-                if new == old {
-                    return Err(ToolFailure::Tell(format!(
-                        "`{}` has exactly this content already; nothing was changed.",
-                        self.path
-                    )));
-                }
-                (new, format!("Replaced the text of {}", self.path))
-            }
-        };
-        Ok(Computed {
-            wanted: Wanted::Text(content),
-            done,
-            note: String::new(),
-            lines: ModelText::default(),
-        })
-    }
+    Ok(Computed::new(Wanted::Text(new), format!("Replaced the text of {path}")))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use serde_json::Value;
 
 use super::*;
 use crate::tools::testing::Fixture;
@@ -126,7 +127,7 @@ fn a_failure_behind_a_pipe_is_recognized() {
 fn the_description_says_the_limits_of_time_and_output() {
     let CommandLimits { usual, .. } = CommandLimits::default();
     let limits = CommandLimits { usual, longest: Duration::from_secs(900) };
-    let spec = Bash { limits }.spec();
+    let spec = tool(limits).spec;
     let timeout = spec.schema["properties"]["timeout_ms"]["description"].as_str();
     assert_eq!(timeout, Some("Default 120000, at most 900000"));
     assert!(spec.description.contains("the first 10 and last 20 KiB"), "{}", spec.description);

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use serde_json::Value;
 
 use super::*;
 use crate::tools::testing::Fixture;
