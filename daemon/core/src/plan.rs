@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use self::{
     dialect::{Dialect, ListDialect, PlanForm},
-    fault::{FaultKind, Faults, PlanFault},
+    fault::{Fault, FaultKind, Faults},
 };
 
 /// Applies a call of any planning tool to a plan that is a list, and returns the result for the model.
@@ -33,7 +33,7 @@ pub fn apply_call(plan: &mut Plan, form: impl Into<PlanForm>, arguments: &Value)
         PlanForm::Task(tool) => return graph::apply_to_list(plan, tool, arguments),
     };
     let (drafts, faults) = dialect.read(arguments);
-    match plan.replace_unless(drafts, dialect, faults) {
+    match plan.replace(drafts, dialect, faults) {
         Ok(accepted) => TodoOutcome {
             content: accepted_text(plan, &accepted),
             is_error: false,
@@ -108,25 +108,15 @@ pub struct TodoItem {
     pub blocked_by: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
+    #[default]
     Pending,
     InProgress,
     Completed,
     /// Given up by the model, and still shown.
     Cancelled,
-}
-
-impl From<DraftStatus> for Status {
-    fn from(status: DraftStatus) -> Self {
-        match status {
-            DraftStatus::Pending | DraftStatus::Blocked => Status::Pending,
-            DraftStatus::InProgress => Status::InProgress,
-            DraftStatus::Completed => Status::Completed,
-            DraftStatus::Cancelled => Status::Cancelled,
-        }
-    }
 }
 
 impl Status {
@@ -170,23 +160,15 @@ impl fmt::Display for PlanProgress {
 }
 
 /// Item of a call, before the rules are checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     pub id: Option<String>,
     pub content: String,
     /// `None`: derived from the content.
     pub active_form: Option<String>,
-    pub status: DraftStatus,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DraftStatus {
-    Pending,
+    pub status: Status,
     /// Pending and marked as blocked.
-    Blocked,
-    InProgress,
-    Completed,
-    Cancelled,
+    pub blocked: bool,
 }
 
 /// Outcome of a todo call.
@@ -209,16 +191,6 @@ pub struct Accepted {
 }
 
 impl Plan {
-    /// Replaces the whole list, or nothing.
-    pub fn replace(
-        &mut self,
-        drafts: Vec<Draft>,
-        dialect: ListDialect,
-    ) -> Result<Accepted, Faults> {
-        self.replace_unless(drafts, dialect, Faults::new(dialect.list_field()))
-    }
-
-    /// Replaces the list like `replace`, unless reading the call has found faults.
     /// Id of a new item; none of `taken`.
     fn next_id(&mut self, taken: &[String]) -> String {
         loop {
@@ -230,7 +202,8 @@ impl Plan {
         }
     }
 
-    fn replace_unless(
+    /// Replaces the whole list, or nothing if the list or the reading of the call has `faults`.
+    pub(crate) fn replace(
         &mut self,
         drafts: Vec<Draft>,
         dialect: ListDialect,
@@ -247,8 +220,7 @@ impl Plan {
         let mut items = Vec::with_capacity(drafts.len());
         for (draft, old) in drafts.into_iter().zip(&continued) {
             let old = old.and_then(|index| self.items.get(index));
-            let status = Status::from(draft.status);
-            let blocked = draft.status == DraftStatus::Blocked;
+            let (status, blocked) = (draft.status, draft.blocked);
             let was_completed = old.is_some_and(|old| old.status == Status::Completed);
             completed_now |= status == Status::Completed && !was_completed;
             let given_id = draft.id.or_else(|| {

@@ -84,7 +84,7 @@ impl TestDaemon {
     fn call(&mut self, dialect: ListDialect, arguments: &Value) {
         let before = self.plan.clone();
         let outcome = apply_call(&mut self.plan, dialect, arguments);
-        let said = || format!("{dialect} {arguments}: {}", outcome.content);
+        let said = || format!("{dialect:?} {arguments}: {}", outcome.content);
         assert_eq!(outcome.is_error, outcome.accepted.is_none(), "{}", said());
         check_faults(dialect, arguments, &outcome.content);
         if outcome.is_error {
@@ -143,9 +143,9 @@ fn check_faults(dialect: ListDialect, arguments: &Value, said: &str) {
         },
         _ => return,
     };
-    let faults = dialect.parse(arguments).err();
-    for fault in faults.iter().flat_map(|faults| faults.iter()) {
-        assert!(fault.index.is_none_or(|index| index < list.len()), "{fault:?}: {said}");
+    for named in said.lines().filter_map(|line| line.strip_prefix("- #")) {
+        let number: String = named.chars().take_while(char::is_ascii_digit).collect();
+        assert!(number.parse().is_ok_and(|number: usize| number <= list.len()), "{named}: {said}");
     }
     if list.len() > LISTED / 4
         || matches!(arguments, Value::Object(fields) if !fields.keys().all(|name| LISTS[..5].contains(&name.as_str())))

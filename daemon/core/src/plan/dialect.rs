@@ -10,13 +10,11 @@ mod guide;
 mod read;
 mod table;
 
-use std::fmt;
-
 use serde_json::{Map, Value, json};
 
 pub(super) use self::table::status_of;
 use self::table::{DialectWords, Ids};
-use super::{Draft, Faults, Plan, graph::TaskTool, rules};
+use super::{Draft, Faults, graph::TaskTool, rules};
 use crate::{
     call_forms::plain,
     model::{ToolSpec, name_without_path},
@@ -192,14 +190,8 @@ impl ListDialect {
         }
     }
 
-    /// Parses a call's arguments; `Plan::replace` checks the rules of the plan.
-    pub fn parse(self, arguments: &Value) -> Result<Vec<Draft>, Faults> {
-        let (drafts, faults) = self.read(arguments);
-        if faults.is_empty() { Ok(drafts) } else { Err(faults) }
-    }
-
-    /// Parses like `parse`, but a faulty item gives a placeholder at its index, so that the rules
-    /// can be checked on the others and all faults are reported at once.
+    /// Parses a call's arguments. A faulty item gives a placeholder at its index, so that the rules of
+    /// the plan can be checked on the others and all faults are reported at once.
     pub(super) fn read(self, arguments: &Value) -> (Vec<Draft>, Faults) {
         read::read(self.entry(), arguments)
     }
@@ -208,14 +200,9 @@ impl ListDialect {
     pub(super) fn checked(self, arguments: &Value) -> (Vec<Draft>, Faults) {
         let (drafts, faults) = self.read(arguments);
         match rules::check(&drafts, self, faults) {
-            Ok(()) => (drafts, Faults::new(self.list_field())),
+            Ok(()) => (drafts, Faults::of_list(self.list_field())),
             Err(faults) => (drafts, faults),
         }
-    }
-
-    /// Returns the plan as the model reads it, in one form for all whole-list dialects.
-    pub fn render(self, plan: &Plan) -> String {
-        plan.render()
     }
 
     pub(super) fn list_field(self) -> &'static str {
@@ -300,18 +287,6 @@ impl ListDialect {
             "required": [entry.list],
             "additionalProperties": false,
         })
-    }
-}
-
-impl fmt::Display for ListDialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry().name)
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

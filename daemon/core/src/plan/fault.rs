@@ -1,27 +1,37 @@
-//! Faults of a todo call: each with its place and a text for the model.
+//! Faults of a planning call: each with its place and a text for the model.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde_json::Value;
+
+use super::Status;
 
 /// Maximum number of listed faults. Further ones are only counted, because the text goes into the
 /// model's context.
 const LISTED: usize = 40;
+const QUOTED_CHARS: usize = 40;
 
-/// All faults of one call: those of the list first, then in the order of the rules. `Display` gives
-/// the error text for the model.
+/// All faults of one call. `Display` gives the error text for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Faults {
-    list: &'static str,
-    all: Vec<PlanFault>,
+    form: Form,
+    all: Vec<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A whole list, in the field of this name.
+    List(&'static str),
+    /// A call about tasks of the graph.
+    Tasks,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanFault {
-    /// Index of the item in the list as sent, from 0; `None` for the list itself.
+pub struct Fault {
+    /// Index of the item in the list as sent, or in a list of ids, from 0; `None` for the list or the call.
     pub index: Option<usize>,
-    /// Field of the item; `None` for the item itself.
-    pub field: Option<&'static str>,
+    /// Field of the item or the call; empty for the whole of it.
+    pub field: Cow<'static, str>,
     pub kind: FaultKind,
 }
 
@@ -45,6 +55,21 @@ pub enum FaultKind {
     SecondInProgress { first: usize },
     #[error("{id:?} is already the id of {}", Number(*.first))]
     DuplicateId { id: String, first: usize },
+    #[error("there is no such field; the fields are {}", .known.join(", "))]
+    UnknownField { known: &'static [&'static str] },
+    #[error("there is no task #{id}")]
+    UnknownTask { id: u32 },
+    #[error("#{id} cannot wait for itself")]
+    SelfBlocking { id: u32 },
+    /// Path of the cycle; its first and last ids are the same.
+    #[error("would make a circle: {}", numbered(.path, " waits for "))]
+    Circle { path: Vec<u32> },
+    #[error("it still waits for {}", numbered(.by, ", "))]
+    Blocked { by: Vec<u32> },
+    #[error("#{id} is already {}, so it cannot wait for an open task; set it back to pending first", in_words(*.status))]
+    AlreadyBegun { id: u32, status: Status },
+    #[error("the list has {} tasks, and more are not kept", super::graph::MAX_TASKS)]
+    ListFull,
 }
 
 /// Number of an item as the list shows it, counted from 1, made from its index.
@@ -57,16 +82,26 @@ impl fmt::Display for Number {
 }
 
 impl Faults {
-    pub(super) fn new(list: &'static str) -> Self {
-        Self { list, all: Vec::new() }
+    pub(super) fn of_list(field: &'static str) -> Self {
+        Self { form: Form::List(field), all: Vec::new() }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &PlanFault> {
+    pub(super) fn of_tasks() -> Self {
+        Self { form: Form::Tasks, all: Vec::new() }
+    }
+
+    /// The same faults, as those of a call about tasks.
+    pub(super) fn for_tasks(self) -> Self {
+        Self { form: Form::Tasks, ..self }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
         self.all.iter()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
+    /// The value, if there are no faults.
+    pub(super) fn or<T>(&self, value: T) -> Result<T, Faults> {
+        if self.all.is_empty() { Ok(value) } else { Err(self.clone()) }
     }
 
     /// Only the first fault of a place counts, and none inside of an item that is wrong as a
@@ -74,15 +109,16 @@ impl Faults {
     pub(super) fn push(
         &mut self,
         index: Option<usize>,
-        field: Option<&'static str>,
+        field: impl Into<Cow<'static, str>>,
         kind: FaultKind,
     ) {
-        let known = self
-            .all
-            .iter()
-            .any(|fault| fault.index == index && (fault.field == field || fault.field.is_none()));
-        if !known {
-            self.all.push(PlanFault { index, field, kind });
+        let field = field.into();
+        let is_known = |fault: &Fault| {
+            let is_item = index.is_some() && fault.field.is_empty();
+            fault.index == index && (is_item || fault.field == field)
+        };
+        if !self.all.iter().any(is_known) {
+            self.all.push(Fault { index, field, kind });
         }
     }
 
@@ -90,10 +126,29 @@ impl Faults {
     pub(super) fn sort(&mut self) {
         self.all.sort_by_key(|fault| (fault.index.is_some(), fault.kind.rule(), fault.index));
     }
+
+    fn place(&self, Fault { index, field, .. }: &Fault) -> String {
+        match (self.form, index) {
+            (Form::List(list), None) => format!("{list}: "),
+            (Form::List(_), Some(index)) if field.is_empty() => format!("{}: ", Number(*index)),
+            (Form::List(_), Some(index)) => format!("{}.{field}: ", Number(*index)),
+            (Form::Tasks, None) if field.is_empty() => String::new(),
+            (Form::Tasks, None) => format!("{field}: "),
+            (Form::Tasks, Some(index)) => format!("{field}[{index}]: "),
+        }
+    }
 }
 
 impl FaultKind {
-    /// Returns the rule's place in the order of checking.
+    pub(super) fn wrong_type(expected: &'static str, found: &Value) -> Self {
+        Self::WrongType { expected, found: kind_of(found) }
+    }
+
+    pub(super) fn unknown_status(word: &str, allowed: &[&str]) -> Self {
+        Self::UnknownStatus { given: quoted(word), allowed: allowed.join(", ") }
+    }
+
+    /// Returns the rule's place in the order of checking a list.
     fn rule(&self) -> u8 {
         match self {
             FaultKind::Missing | FaultKind::WrongType { .. } => 0,
@@ -101,33 +156,48 @@ impl FaultKind {
             FaultKind::Empty | FaultKind::TooLong { .. } | FaultKind::ForbiddenCharacter(_) => 2,
             FaultKind::UnknownStatus { .. } => 3,
             FaultKind::SecondInProgress { .. } => 4,
-            FaultKind::DuplicateId { .. } => 5,
+            _ => 5,
         }
     }
 }
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "The list was not changed, because of:")?;
+        let (unchanged, again) = match self.form {
+            Form::List(_) => ("The list was not changed", "send the whole list"),
+            Form::Tasks => ("Nothing was changed", "make the call"),
+        };
+        writeln!(f, "{unchanged}, because of:")?;
         for fault in self.all.iter().take(LISTED) {
-            match fault.index {
-                Some(index) => write!(f, "- {}", Number(index))?,
-                None => write!(f, "- {}", self.list)?,
-            }
-            if let Some(field) = fault.field {
-                write!(f, ".{field}")?;
-            }
-            writeln!(f, ": {}", fault.kind)?;
+            writeln!(f, "- {}{}", self.place(fault), fault.kind)?;
         }
         if self.all.len() > LISTED {
             writeln!(f, "- and {} more", self.all.len() - LISTED)?;
         }
-        write!(f, "Correct this and send the whole list again.")
+        write!(f, "Correct this and {again} again.")
+    }
+}
+
+/// Beginning of a word of the model, for a text that quotes it.
+pub(super) fn quoted(word: &str) -> String {
+    word.chars().take(QUOTED_CHARS).collect()
+}
+
+fn numbered(ids: &[u32], between: &str) -> String {
+    ids.iter().map(|id| format!("#{id}")).collect::<Vec<_>>().join(between)
+}
+
+pub(super) fn in_words(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "pending",
+        Status::InProgress => "in progress",
+        Status::Completed => "completed",
+        Status::Cancelled => "cancelled",
     }
 }
 
 /// Name of a value's JSON type, for `WrongType`.
-pub(super) fn kind_of(value: &Value) -> &'static str {
+fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

@@ -9,7 +9,6 @@
 //! that it waits for.
 
 mod call;
-mod fault;
 mod guide;
 mod list;
 
@@ -20,11 +19,12 @@ use serde_json::{Map, Value, json};
 
 pub use self::{
     call::{TaskCall, TaskChange, TaskRequest, TaskTool},
-    fault::{TaskFault, TaskFaultKind, TaskFaults},
     list::apply_to_list,
 };
 use super::{
-    FaultKind, PlanProgress, Status, TodoItem, active_form, render_line,
+    FaultKind, Faults, PlanProgress, Status, TodoItem, active_form,
+    fault::in_words,
+    render_line,
     rules::{is_bidi_control, text_fault},
 };
 
@@ -37,7 +37,7 @@ const MAX_METADATA: usize = 4_000;
 /// Number of completed tasks that the list for the model shows. Older ones are only counted.
 const COMPLETED_SHOWN: usize = 20;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a task")]
 pub struct GraphTask {
     /// Id, counted up in its list and never reused.
@@ -73,8 +73,8 @@ pub struct TaskOutcome {
 
 impl GraphTask {
     /// Checks the limits of its texts, independently of their author.
-    pub fn check(&self) -> Result<(), TaskFaults> {
-        let mut faults = TaskFaults::default();
+    pub fn check(&self) -> Result<(), Faults> {
+        let mut faults = Faults::of_tasks();
         self.check_texts(&mut faults);
         faults.or(())
     }
@@ -83,10 +83,10 @@ impl GraphTask {
         self.status.is_open()
     }
 
-    fn check_texts(&self, faults: &mut TaskFaults) {
-        let mut check = |field, fault: Option<FaultKind>| {
+    fn check_texts(&self, faults: &mut Faults) {
+        let mut check = |field: &'static str, fault: Option<FaultKind>| {
             if let Some(fault) = fault {
-                faults.push(field, None, fault.into());
+                faults.push(None, field, fault);
             }
         };
         check("subject", text_fault(&self.subject, MAX_SUBJECT));
@@ -112,7 +112,7 @@ impl Graph {
     }
 
     /// Applies a call completely, or changes nothing.
-    pub fn apply(&mut self, request: &TaskRequest) -> Result<TaskOutcome, TaskFaults> {
+    pub fn apply(&mut self, request: &TaskRequest) -> Result<TaskOutcome, Faults> {
         let faults = request.faults.clone();
         match &request.call {
             TaskCall::Create(new) => self.create(new, faults),
@@ -231,28 +231,15 @@ impl Graph {
         }
     }
 
-    fn create(
-        &mut self,
-        new: &TaskChange,
-        mut faults: TaskFaults,
-    ) -> Result<TaskOutcome, TaskFaults> {
+    fn create(&mut self, new: &TaskChange, mut faults: Faults) -> Result<TaskOutcome, Faults> {
         if self.tasks.len() >= MAX_TASKS {
-            faults.push("", None, TaskFaultKind::ListFull);
+            faults.push(None, "", FaultKind::ListFull);
         }
         let Some(id) = self.last_id.checked_add(1) else {
-            faults.push("", None, TaskFaultKind::ListFull);
+            faults.push(None, "", FaultKind::ListFull);
             return Err(faults);
         };
-        let mut task = GraphTask {
-            id,
-            subject: String::new(),
-            description: String::new(),
-            active_form: String::new(),
-            status: Status::Pending,
-            owner: None,
-            blocked_by: BTreeSet::new(),
-            metadata: Map::new(),
-        };
+        let mut task = GraphTask { id, ..GraphTask::default() };
         new.write_to(&mut task);
         task.check_texts(&mut faults);
         faults.or(())?;
@@ -263,15 +250,11 @@ impl Graph {
         Ok(TaskOutcome { created: vec![id], ..TaskOutcome::of(content) })
     }
 
-    fn update(
-        &mut self,
-        change: &TaskChange,
-        mut faults: TaskFaults,
-    ) -> Result<TaskOutcome, TaskFaults> {
+    fn update(&mut self, change: &TaskChange, mut faults: Faults) -> Result<TaskOutcome, Faults> {
         let mut next = self.clone();
         let known = change.id.filter(|id| self.tasks.contains_key(id));
         if let (Some(id), None) = (change.id, known) {
-            faults.push("taskId", None, TaskFaultKind::UnknownTask { id });
+            faults.push(None, "taskId", FaultKind::UnknownTask { id });
         }
         for (field, others, direction) in [
             ("addBlocks", &change.add_blocks, Direction::Blocks),
@@ -279,7 +262,7 @@ impl Graph {
         ] {
             for &(index, other) in others {
                 if let Err(kind) = next.connect(known, other, direction) {
-                    faults.push(field, Some(index), kind);
+                    faults.push(Some(index), field, kind);
                 }
             }
         }
@@ -323,13 +306,13 @@ impl Graph {
         task: Option<u32>,
         other: u32,
         direction: Direction,
-    ) -> Result<(), TaskFaultKind> {
+    ) -> Result<(), FaultKind> {
         if !self.tasks.contains_key(&other) {
-            return Err(TaskFaultKind::UnknownTask { id: other });
+            return Err(FaultKind::UnknownTask { id: other });
         }
         let Some(task) = task else { return Ok(()) };
         if task == other {
-            return Err(TaskFaultKind::SelfBlocking { id: task });
+            return Err(FaultKind::SelfBlocking { id: task });
         }
         let (waiting, blocker) = match direction {
             Direction::Blocks => (other, task),
@@ -337,7 +320,7 @@ impl Graph {
         };
         if let Some(path) = self.path(blocker, waiting) {
             let path = std::iter::once(waiting).chain(path).collect();
-            return Err(TaskFaultKind::Circle { path });
+            return Err(FaultKind::Circle { path });
         }
         if let Some(task) = self.tasks.get_mut(&waiting) {
             task.blocked_by.insert(blocker);
@@ -372,25 +355,19 @@ impl Graph {
 
     /// Checks that no task is started, claimed or completed before the tasks that it waits for.
     /// Judges the state after the whole call, and only the tasks that the call changed.
-    fn check_order(
-        &self,
-        id: u32,
-        before: &GraphTask,
-        change: &TaskChange,
-        faults: &mut TaskFaults,
-    ) {
+    fn check_order(&self, id: u32, before: &GraphTask, change: &TaskChange, faults: &mut Faults) {
         let Some(task) = self.tasks.get(&id) else { return };
         let waits_for = self.open_blockers(id);
         if !waits_for.is_empty() {
-            let kind = || TaskFaultKind::Blocked { by: waits_for.clone() };
+            let kind = || FaultKind::Blocked { by: waits_for.clone() };
             if begun(task) && task.status != before.status {
-                faults.push("status", None, kind());
+                faults.push(None, "status", kind());
             } else if begun(task) && task.blocked_by != before.blocked_by {
                 let status = task.status;
-                faults.push("addBlockedBy", None, TaskFaultKind::AlreadyBegun { id, status });
+                faults.push(None, "addBlockedBy", FaultKind::AlreadyBegun { id, status });
             }
             if task.owner.is_some() && task.owner != before.owner {
-                faults.push("owner", None, kind());
+                faults.push(None, "owner", kind());
             }
         }
         if !task.is_open() {
@@ -399,23 +376,23 @@ impl Graph {
         let reopened = !before.is_open();
         for waiting in self.blocks(id).iter().filter_map(|id| self.tasks.get(id)) {
             let added = change.add_blocks.iter().find(|(_, other)| *other == waiting.id);
-            let kind = || TaskFaultKind::AlreadyBegun { id: waiting.id, status: waiting.status };
+            let kind = || FaultKind::AlreadyBegun { id: waiting.id, status: waiting.status };
             match added {
                 _ if !begun(waiting) => {}
-                Some((index, _)) => faults.push("addBlocks", Some(*index), kind()),
-                None if reopened => faults.push("status", None, kind()),
+                Some((index, _)) => faults.push(Some(*index), "addBlocks", kind()),
+                None if reopened => faults.push(None, "status", kind()),
                 None => {}
             }
         }
     }
 
-    fn show(&self, id: Option<u32>, mut faults: TaskFaults) -> Result<TaskOutcome, TaskFaults> {
+    fn show(&self, id: Option<u32>, mut faults: Faults) -> Result<TaskOutcome, Faults> {
         let task = id.and_then(|id| self.tasks.get(&id));
         if let (Some(id), None) = (id, task) {
-            faults.push("taskId", None, TaskFaultKind::UnknownTask { id });
+            faults.push(None, "taskId", FaultKind::UnknownTask { id });
         }
         faults.or(())?;
-        let Some(task) = task else { return Err(TaskFaults::default()) };
+        let Some(task) = task else { return Err(Faults::of_tasks()) };
         let mut content = render_line(&self.item(task));
         let mut line = |name: &str, value: String| {
             if !value.is_empty() {
@@ -437,7 +414,7 @@ impl Graph {
     fn listed(&self, ids: impl IntoIterator<Item = u32>) -> String {
         let shown = ids.into_iter().map(|id| match self.tasks.get(&id) {
             Some(task) if task.is_open() => format!("#{id} (open)"),
-            Some(task) => format!("#{id} ({})", fault::in_words(task.status)),
+            Some(task) => format!("#{id} ({})", in_words(task.status)),
             None => format!("#{id} (missing)"),
         });
         shown.collect::<Vec<_>>().join(", ")

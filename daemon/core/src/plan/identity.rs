@@ -3,7 +3,7 @@
 //! A false match would hide that an open item was dropped, and show its hunks under another item. A
 //! missed match only reports one dropped item too many. So in doubt an item is new.
 
-use super::{Draft, DraftStatus, Status, TodoItem};
+use super::{Draft, Status, TodoItem};
 
 /// For each draft the index of the old item it continues. No old item is continued twice.
 pub(super) fn continued(old: &[TodoItem], drafts: &[Draft]) -> Vec<Option<usize>> {
@@ -26,8 +26,8 @@ pub(super) fn leave_out_begun_again(
     for (draft, pair) in drafts.iter().zip(continued) {
         let before = pair.and_then(|index| old.get(index)).map(|item| item.status);
         let begins_again = match before {
-            Some(Status::InProgress) => Status::from(draft.status) == Status::Pending,
-            Some(Status::Completed | Status::Cancelled) => Status::from(draft.status).is_open(),
+            Some(Status::InProgress) => draft.status == Status::Pending,
+            Some(Status::Completed | Status::Cancelled) => draft.status.is_open(),
             Some(Status::Pending) | None => false,
         };
         if begins_again {
@@ -92,7 +92,7 @@ impl Matching<'_> {
                     continue;
                 }
                 // A completed item does not become open again with another text.
-                if !old.is_open() && new.status != DraftStatus::Completed {
+                if !old.is_open() && new.status != Status::Completed {
                     continue;
                 }
                 let (new_words, old_words) = (&draft_words[draft], &item_words[item]);
@@ -128,7 +128,7 @@ fn same_id(draft: &Draft, item: &TodoItem) -> bool {
 }
 
 fn same_status(draft: &Draft, item: &TodoItem) -> bool {
-    (draft.status == DraftStatus::Completed) != item.is_open()
+    (draft.status == Status::Completed) != item.is_open()
 }
 
 /// Number of added or removed words, if nothing else differs and half of the text is unchanged. A

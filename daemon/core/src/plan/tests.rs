@@ -2,9 +2,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    Accepted, Draft, DraftStatus, FaultKind, ListDialect, Plan, Status, apply_call, rules,
-};
+use super::{Accepted, Draft, FaultKind, Faults, ListDialect, Plan, Status, apply_call, rules};
 
 /// Plays lists in a short form and shows each as the plan keeps it, ours id first:
 /// `[>] given:text`, with `[ ]`, `[!]` blocked, `[>]`, `[x]` and `[-]` cancelled.
@@ -14,7 +12,7 @@ fn check_lists(calls: &[&[&str]], expect: Expect) {
     for call in calls {
         let drafts = call.iter().map(|line| draft(line)).collect();
         let Accepted { dropped, completed_all_now } =
-            plan.replace(drafts, ListDialect::Todo).expect("a right list");
+            replaced(&mut plan, drafts, ListDialect::Todo).expect("a right list");
         out.push_str(&format!("rev {}\n", plan.rev()));
         for item in plan.items() {
             let status = match item.status {
@@ -36,27 +34,31 @@ fn check_lists(calls: &[&[&str]], expect: Expect) {
     expect.assert_eq(&out);
 }
 
+fn replaced(plan: &mut Plan, drafts: Vec<Draft>, dialect: ListDialect) -> Result<Accepted, Faults> {
+    plan.replace(drafts, dialect, Faults::of_list(dialect.list_field()))
+}
+
 fn draft(line: &str) -> Draft {
     let (status, text) = line.split_at(4);
+    let blocked = status == "[!] ";
     let status = match status {
-        "[ ] " => DraftStatus::Pending,
-        "[!] " => DraftStatus::Blocked,
-        "[>] " => DraftStatus::InProgress,
-        "[x] " => DraftStatus::Completed,
-        "[-] " => DraftStatus::Cancelled,
+        "[ ] " | "[!] " => Status::Pending,
+        "[>] " => Status::InProgress,
+        "[x] " => Status::Completed,
+        "[-] " => Status::Cancelled,
         other => panic!("no status: {other}"),
     };
     let (id, content) = match text.split_once(':') {
         Some((id, content)) => (Some(id.to_owned()), content),
         None => (None, text),
     };
-    Draft { id, content: content.to_owned(), active_form: None, status }
+    Draft { id, content: content.to_owned(), active_form: None, status, blocked }
 }
 
 fn check_call(before: &[&str], arguments: Value, expect: Expect) {
     let mut plan = Plan::default();
     let drafts = before.iter().map(|line| draft(line)).collect();
-    plan.replace(drafts, ListDialect::Todo).expect("a right list");
+    replaced(&mut plan, drafts, ListDialect::Todo).expect("a right list");
     let old = plan.clone();
     let outcome = apply_call(&mut plan, ListDialect::TodoWriteSnake, &arguments);
     assert_eq!(outcome.is_error, outcome.accepted.is_none());
@@ -283,7 +285,7 @@ fn a_cancelled_item_is_neither_open_nor_completed() {
     let mut plan = Plan::default();
     let accept = |plan: &mut Plan, items: &[&str]| {
         let drafts = items.iter().map(|item| draft(item)).collect();
-        plan.replace(drafts, ListDialect::Todo).expect("right")
+        replaced(plan, drafts, ListDialect::Todo).expect("right")
     };
     assert!(!accept(&mut plan, &["[-] Read"]).completed_all_now);
     assert_eq!(plan.render(), "[-] #1 Read\n\n(0/0 completed, 1 cancelled)");
@@ -493,7 +495,7 @@ fn a_very_long_list_gets_a_bounded_answer() {
 #[test]
 fn a_plan_survives_its_journal() {
     let mut plan = Plan::default();
-    plan.replace(["[x] 1:Read", "[>] Write"].map(draft).to_vec(), ListDialect::Todo)
+    replaced(&mut plan, ["[x] 1:Read", "[>] Write"].map(draft).to_vec(), ListDialect::Todo)
         .expect("right");
     let text = serde_json::to_string(&plan).expect("plain data");
     assert_eq!(serde_json::from_str::<Plan>(&text).expect("own format"), plan);
@@ -501,19 +503,26 @@ fn a_plan_survives_its_journal() {
 
 fn any_draft() -> impl Strategy<Value = Draft> {
     let status = prop_oneof![
-        Just(DraftStatus::Pending),
-        Just(DraftStatus::Blocked),
-        Just(DraftStatus::InProgress),
-        Just(DraftStatus::Completed),
-        Just(DraftStatus::Cancelled),
+        Just((Status::Pending, false)),
+        Just((Status::Pending, true)),
+        Just((Status::InProgress, false)),
+        Just((Status::Completed, false)),
+        Just((Status::Cancelled, false)),
     ];
     let content = prop_oneof![
         8 => "(Add|Fix|Test) (the )?(parser|lexer|login form|表单错误)( again)?",
         1 => Just(" ".to_owned()),
         1 => any::<String>(),
     ];
-    (proptest::option::weighted(0.3, "[1-9]"), content, status)
-        .prop_map(|(id, content, status)| Draft { id, content, active_form: None, status })
+    (proptest::option::weighted(0.3, "[1-9]"), content, status).prop_map(
+        |(id, content, (status, blocked))| Draft {
+            id,
+            content,
+            active_form: None,
+            status,
+            blocked,
+        },
+    )
 }
 
 fn any_calls() -> impl Strategy<Value = Vec<Vec<Draft>>> {
@@ -525,7 +534,7 @@ fn righted(mut drafts: Vec<Draft>) -> Vec<Draft> {
     let mut right: Vec<Draft> = Vec::new();
     for draft in drafts.drain(..) {
         right.push(draft);
-        let faults = super::Faults::new("items");
+        let faults = Faults::of_list("items");
         if rules::check(&right, ListDialect::Todo, faults).is_err() {
             right.pop();
         }
@@ -542,7 +551,7 @@ proptest! {
         for drafts in calls {
             let old = plan.clone();
             let sent = drafts.len();
-            match plan.replace(drafts, ListDialect::Todo) {
+            match replaced(&mut plan, drafts, ListDialect::Todo) {
                 Ok(_) => {
                     prop_assert!(plan.rev() > old.rev());
                     prop_assert_eq!(plan.items().len(), sent);
@@ -561,7 +570,7 @@ proptest! {
         let mut gone = std::collections::HashSet::new();
         for drafts in calls {
             let old = plan.clone();
-            plan.replace(righted(drafts), ListDialect::Todo).expect("righted");
+            replaced(&mut plan, righted(drafts), ListDialect::Todo).expect("righted");
             let ids: std::collections::HashSet<_> =
                 plan.items().iter().map(|item| item.id.clone()).collect();
             prop_assert_eq!(ids.len(), plan.items().len());
@@ -576,7 +585,7 @@ proptest! {
         let mut plan = Plan::default();
         for drafts in calls {
             let old = plan.clone();
-            let accepted = plan.replace(righted(drafts), ListDialect::Todo).expect("righted");
+            let accepted = replaced(&mut plan, righted(drafts), ListDialect::Todo).expect("righted");
             let stays = |id: &str| plan.items().iter().any(|item| item.id == id);
             let left =
                 old.items().iter().filter(|item| item.is_open() && !stays(&item.id)).count();
@@ -592,16 +601,16 @@ proptest! {
         let mut plan = Plan::default();
         let mut drafts: Vec<Draft> =
             texts.iter().map(|text| draft(&format!("[ ] {text}"))).collect();
-        plan.replace(drafts.clone(), ListDialect::Todo).expect("right");
+        replaced(&mut plan, drafts.clone(), ListDialect::Todo).expect("right");
         let before = by_content(&plan);
         let turn = seed as usize % drafts.len();
         drafts.rotate_left(turn);
         for (index, draft) in drafts.iter_mut().enumerate() {
             if seed >> (index % 64) & 1 == 1 {
-                draft.status = DraftStatus::Completed;
+                (draft.status, draft.blocked) = (Status::Completed, false);
             }
         }
-        let accepted = plan.replace(drafts, ListDialect::Todo).expect("right");
+        let accepted = replaced(&mut plan, drafts, ListDialect::Todo).expect("right");
         prop_assert!(accepted.dropped.is_empty());
         prop_assert_eq!(by_content(&plan), before);
     }
@@ -610,7 +619,7 @@ proptest! {
     fn the_totals_count_the_lines(calls in any_calls()) {
         let mut plan = Plan::default();
         for drafts in calls {
-            plan.replace(righted(drafts), ListDialect::Todo).expect("righted");
+            replaced(&mut plan, righted(drafts), ListDialect::Todo).expect("righted");
             let text = plan.render();
             let done = text.lines().filter(|line| line.starts_with("[x] #")).count();
             let working = text.lines().filter(|line| line.starts_with("[>] #")).count();
@@ -641,10 +650,11 @@ fn by_content(plan: &Plan) -> std::collections::BTreeMap<String, String> {
 fn faults_have_an_index_and_a_field() {
     let mut plan = Plan::default();
     let drafts = ["[>] Read", "[>] Write"].map(draft).to_vec();
-    let faults = plan.replace(drafts, ListDialect::ManageTodoList).expect_err("two in progress");
+    let faults =
+        replaced(&mut plan, drafts, ListDialect::ManageTodoList).expect_err("two in progress");
     let fault = faults.iter().next().expect("one");
     assert_eq!(fault.index, Some(1));
-    assert_eq!(fault.field, Some("status"));
+    assert_eq!(fault.field, "status");
     assert_eq!(fault.kind, FaultKind::SecondInProgress { first: 0 });
 }
 
@@ -652,9 +662,9 @@ fn faults_have_an_index_and_a_field() {
 fn in_next_turn(first: &[&str], second: &[&str]) -> (Vec<String>, Vec<String>) {
     let mut plan = Plan::default();
     let drafts = |lines: &[&str]| lines.iter().map(|line| draft(line)).collect();
-    plan.replace(drafts(first), ListDialect::Todo).expect("a right list");
+    replaced(&mut plan, drafts(first), ListDialect::Todo).expect("a right list");
     plan.turn_started();
-    let accepted = plan.replace(drafts(second), ListDialect::Todo).expect("a right list");
+    let accepted = replaced(&mut plan, drafts(second), ListDialect::Todo).expect("a right list");
     (plan.items().iter().map(|item| item.id.clone()).collect(), accepted.dropped)
 }
 

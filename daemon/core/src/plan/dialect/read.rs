@@ -9,15 +9,14 @@ use super::table::{
 };
 use crate::{
     json_text::unwrapped,
-    plan::{Draft, DraftStatus, FaultKind, Faults, fault::kind_of, rules::MAX_ITEMS},
+    plan::{Draft, FaultKind, Faults, rules::MAX_ITEMS},
 };
 
 /// A longer list is refused for its length alone: reading it would only multiply the faults.
 const READ_ITEMS: usize = 100;
-const QUOTED_CHARS: usize = 40;
 
 pub(super) fn read(entry: &DialectWords, arguments: &Value) -> (Vec<Draft>, Faults) {
-    let mut faults = Faults::new(entry.list);
+    let mut faults = Faults::of_list(entry.list);
     let arguments = unwrapped(arguments);
     let list = match arguments.as_ref() {
         Value::Object(fields) => find_list(entry, fields).map(unwrapped),
@@ -33,19 +32,16 @@ pub(super) fn read(entry: &DialectWords, arguments: &Value) -> (Vec<Draft>, Faul
     match list.as_deref() {
         Some(Value::Array(items)) => {
             if items.len() > READ_ITEMS {
-                faults.push(
-                    None,
-                    None,
-                    FaultKind::TooMany { count: items.len(), limit: MAX_ITEMS },
-                );
+                let kind = FaultKind::TooMany { count: items.len(), limit: MAX_ITEMS };
+                faults.push(None, "", kind);
                 return (drafts, faults);
             }
             for (index, item) in items.iter().enumerate() {
                 drafts.push(read_item(entry, item, index, &mut faults));
             }
         }
-        Some(other) => faults.push(None, None, wrong_type("an array of objects", other)),
-        None => faults.push(None, None, FaultKind::Missing),
+        Some(other) => faults.push(None, "", FaultKind::wrong_type("an array of objects", other)),
+        None => faults.push(None, "", FaultKind::Missing),
     }
     (drafts, faults)
 }
@@ -56,20 +52,19 @@ fn find_list<'a>(entry: &DialectWords, fields: &'a Map<String, Value>) -> Option
 }
 
 fn read_item(entry: &DialectWords, item: &Value, index: usize, faults: &mut Faults) -> Draft {
-    let mut draft =
-        Draft { id: None, content: String::new(), active_form: None, status: DraftStatus::Pending };
+    let mut draft = Draft::default();
     let item = unwrapped(item);
     let Value::Object(fields) = item.as_ref() else {
-        faults.push(Some(index), None, wrong_type("an object", &item));
+        faults.push(Some(index), "", FaultKind::wrong_type("an object", &item));
         return draft;
     };
-    let mut fault = |field, kind| faults.push(Some(index), Some(field), kind);
+    let mut fault = |field: &'static str, kind| faults.push(Some(index), field, kind);
 
     match fields.get("id") {
         Some(Value::String(id)) if !id.trim().is_empty() => draft.id = Some(id.trim().to_owned()),
         Some(Value::Number(id)) if !id.is_f64() => draft.id = Some(id.to_string()),
         None | Some(Value::Null | Value::String(_)) => {}
-        Some(other) => fault("id", wrong_type("a string or a whole number", other)),
+        Some(other) => fault("id", FaultKind::wrong_type("a string or a whole number", other)),
     }
     let own = fields.get(entry.content).filter(|value| !value.is_null());
     let content = own.or_else(|| {
@@ -78,7 +73,7 @@ fn read_item(entry: &DialectWords, item: &Value, index: usize, faults: &mut Faul
     });
     match content {
         Some(Value::String(content)) => draft.content = content.clone(),
-        Some(other) => fault(entry.content, wrong_type("a string", other)),
+        Some(other) => fault(entry.content, FaultKind::wrong_type("a string", other)),
         None => fault(entry.content, FaultKind::Missing),
     }
     match ACTIVE_FORM_ALIASES.iter().find_map(|alias| fields.get(*alias)) {
@@ -86,26 +81,15 @@ fn read_item(entry: &DialectWords, item: &Value, index: usize, faults: &mut Faul
             draft.active_form = Some(form.clone());
         }
         None | Some(Value::Null | Value::String(_)) => {}
-        Some(other) => fault(ACTIVE_FORM, wrong_type("a string", other)),
+        Some(other) => fault(ACTIVE_FORM, FaultKind::wrong_type("a string", other)),
     }
     match fields.get("status") {
         Some(Value::String(word)) => match status_of(word) {
-            Some(status) => draft.status = status,
-            None => fault("status", unknown_status(entry, word)),
+            Some((status, blocked)) => (draft.status, draft.blocked) = (status, blocked),
+            None => fault("status", FaultKind::unknown_status(word, entry.states)),
         },
         None | Some(Value::Null) => {}
-        Some(other) => fault("status", wrong_type("a string", other)),
+        Some(other) => fault("status", FaultKind::wrong_type("a string", other)),
     }
     draft
-}
-
-fn unknown_status(entry: &DialectWords, word: &str) -> FaultKind {
-    FaultKind::UnknownStatus {
-        given: word.chars().take(QUOTED_CHARS).collect(),
-        allowed: entry.states.join(", "),
-    }
-}
-
-fn wrong_type(expected: &'static str, found: &Value) -> FaultKind {
-    FaultKind::WrongType { expected, found: kind_of(found) }
 }

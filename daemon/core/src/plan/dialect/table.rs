@@ -1,6 +1,6 @@
 //! The whole-list dialects, an entry each.
 
-use crate::plan::DraftStatus;
+use crate::plan::Status;
 
 pub(super) const ACTIVE_FORM: &str = "activeForm";
 
@@ -115,14 +115,15 @@ pub(super) const MANAGE_TODO_LIST: DialectWords = DialectWords {
 const STATES: &[&str] = &["pending", "in_progress", "completed"];
 
 /// The status of a word, in every dialect: `In Progress`, `in-progress` and `inProgress` are one word.
-pub(in crate::plan) fn status_of(word: &str) -> Option<DraftStatus> {
+pub(in crate::plan) fn status_of(word: &str) -> Option<(Status, bool)> {
     let letters = word.chars().filter(|c| !matches!(c, ' ' | '_' | '-'));
-    match letters.collect::<String>().to_ascii_lowercase().as_str() {
-        "pending" | "todo" | "notstarted" => Some(DraftStatus::Pending),
-        "inprogress" | "doing" => Some(DraftStatus::InProgress),
-        "completed" | "complete" | "done" | "finished" => Some(DraftStatus::Completed),
-        "cancelled" | "canceled" | "deleted" => Some(DraftStatus::Cancelled),
-        "blocked" => Some(DraftStatus::Blocked),
-        _ => None,
-    }
+    let status = match letters.collect::<String>().to_ascii_lowercase().as_str() {
+        "pending" | "todo" | "notstarted" => Status::Pending,
+        "inprogress" | "doing" => Status::InProgress,
+        "completed" | "complete" | "done" | "finished" => Status::Completed,
+        "cancelled" | "canceled" | "deleted" => Status::Cancelled,
+        "blocked" => return Some((Status::Pending, true)),
+        _ => return None,
+    };
+    Some((status, false))
 }

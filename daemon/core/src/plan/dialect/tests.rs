@@ -9,7 +9,7 @@ use crate::plan::{Plan, apply_call};
 fn check(dialect: ListDialect, arguments: Value, expect: Expect) {
     let mut plan = Plan::default();
     let outcome = apply_call(&mut plan, dialect, &arguments);
-    assert!(outcome.is_error || dialect.parse(&arguments).is_ok());
+    assert!(outcome.is_error || dialect.read(&arguments).1.or(()).is_ok());
     expect.assert_eq(&outcome.content);
 }
 
@@ -69,8 +69,8 @@ fn one_task_is_the_same_plan_in_every_dialect() {
     for (dialect, arguments) in samples {
         let mut plan = Plan::default();
         let outcome = apply_call(&mut plan, dialect, &arguments);
-        assert!(!outcome.is_error, "{dialect}: {}", outcome.content);
-        assert_eq!(dialect.render(&plan), outcome.content);
+        assert!(!outcome.is_error, "{dialect:?}: {}", outcome.content);
+        assert_eq!(plan.render(), outcome.content);
         let mut items = plan.items().to_vec();
         for item in &mut items {
             assert_eq!(item.given_id.is_some(), dialect == ListDialect::ManageTodoList);
@@ -155,7 +155,7 @@ fn an_item_with_one_meaning_is_taken_in_any_spelling() {
             let outcome =
                 apply_call(&mut Plan::default(), dialect, &json!({ dialect.list_field(): [item] }));
             let first = outcome.content.lines().next();
-            assert_eq!(first, Some(expected), "{dialect} {item}: {}", outcome.content);
+            assert_eq!(first, Some(expected), "{dialect:?} {item}: {}", outcome.content);
         }
     }
     for status in ["failed", "paused", "", "in progress, nearly done"] {
@@ -399,7 +399,7 @@ fn the_schema_of_each_tool_agrees_with_its_parser() {
             item.insert(field.clone(), value);
         }
         let outcome = apply_call(&mut Plan::default(), dialect, &json!({ list: [item] }));
-        assert!(!outcome.is_error, "{dialect}: {}", outcome.content);
+        assert!(!outcome.is_error, "{dialect:?}: {}", outcome.content);
     }
 }
 
@@ -437,7 +437,7 @@ fn the_description_uses_the_names_of_its_dialect() {
         let spec = dialect.spec(Teaching::Rules);
         let entry = dialect.entry();
         for word in [entry.list, entry.content].into_iter().chain(entry.states.iter().copied()) {
-            assert!(spec.description.contains(&format!("`{word}`")), "{dialect}: {word}");
+            assert!(spec.description.contains(&format!("`{word}`")), "{dialect:?}: {word}");
         }
         assert_eq!(spec.description.contains("`activeForm`"), dialect == ListDialect::TodoWrite);
     }
@@ -513,7 +513,7 @@ proptest! {
             let outcome = apply_call(&mut plan, dialect, &arguments);
             prop_assert_eq!(outcome.is_error, plan.rev() == 0);
             // Reading may pass what the rules refuse, and never the other way round.
-            let faulty = dialect.parse(&arguments).is_err();
+            let faulty = dialect.read(&arguments).1.or(()).is_err();
             prop_assert!(!faulty || outcome.is_error);
         }
     }

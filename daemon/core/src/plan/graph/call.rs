@@ -4,14 +4,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{GraphTask, TaskFaultKind, TaskFaults, guide};
+use super::{GraphTask, guide};
 use crate::{
     model::ToolSpec,
-    plan::{Draft, DraftStatus, FaultKind, ListDialect, Status, dialect::status_of},
+    plan::{Draft, FaultKind, Faults, ListDialect, Status, dialect::status_of, fault::quoted},
 };
 
 const MAX_IDS: usize = 100;
-const QUOTED_CHARS: usize = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TaskTool {
@@ -26,7 +25,7 @@ pub enum TaskTool {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskRequest {
     pub call: TaskCall,
-    pub(super) faults: TaskFaults,
+    pub(super) faults: Faults,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -77,11 +76,13 @@ impl TaskTool {
     }
 
     pub fn spec(self) -> ToolSpec {
-        let fields = self.fields();
         let properties: Map<String, Value> =
-            fields.iter().map(|field| (field.name.to_owned(), (field.schema)())).collect();
-        let required: Vec<&str> =
-            fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+            self.fields().iter().map(|name| ((*name).to_owned(), property(name))).collect();
+        let required: &[&str] = match self {
+            TaskTool::Create => &["subject"],
+            TaskTool::Get | TaskTool::Update => &["taskId"],
+            TaskTool::List => &[],
+        };
         ToolSpec {
             name: self.name().to_owned(),
             description: guide::description(self).to_owned(),
@@ -101,7 +102,7 @@ impl TaskTool {
     pub fn read(self, arguments: &Value) -> TaskRequest {
         if self == TaskTool::List && arguments.as_object().is_some_and(|it| !it.is_empty()) {
             let (drafts, faults) = ListDialect::TodoWrite.checked(arguments);
-            return TaskRequest { call: TaskCall::Replace(drafts), faults: faults.into() };
+            return TaskRequest { call: TaskCall::Replace(drafts), faults: faults.for_tasks() };
         }
         let mut fields = Fields::new(arguments, self.fields());
         let call = match self {
@@ -119,21 +120,11 @@ impl TaskTool {
         TaskRequest { call, faults: fields.faults }
     }
 
-    fn fields(self) -> &'static [Field] {
+    fn fields(self) -> &'static [&'static str] {
         match self {
-            TaskTool::Create => const { &[SUBJECT.required(), DESCRIPTION, ACTIVE_FORM, METADATA] },
-            TaskTool::Get => &[TASK_ID],
-            TaskTool::Update => &[
-                TASK_ID,
-                SUBJECT,
-                DESCRIPTION,
-                ACTIVE_FORM,
-                STATUS,
-                OWNER,
-                ADD_BLOCKS,
-                ADD_BLOCKED_BY,
-                METADATA,
-            ],
+            TaskTool::Create => &["subject", "description", "activeForm", "metadata"],
+            TaskTool::Get => &["taskId"],
+            TaskTool::Update => &UPDATED,
             TaskTool::List => &[],
         }
     }
@@ -179,77 +170,65 @@ impl TaskChange {
     }
 }
 
-struct Field {
-    name: &'static str,
-    schema: fn() -> Value,
-    required: bool,
-}
-
-impl Field {
-    const fn optional(name: &'static str, schema: fn() -> Value) -> Self {
-        Self { name, schema, required: false }
-    }
-
-    const fn required(self) -> Self {
-        Self { required: true, ..self }
-    }
-}
-
-const TASK_ID: Field =
-    Field::optional("taskId", || json!({ "type": "integer", "minimum": 1 })).required();
-const SUBJECT: Field = Field::optional("subject", || {
-    let about = "The result to reach, in the imperative: `Reject expired tokens`";
-    json!({ "type": "string", "minLength": 1, "description": about })
-});
-const DESCRIPTION: Field = Field::optional("description", || {
-    let about = "What someone needs who takes this up later: where, why, when it is done";
-    json!({ "type": "string", "description": about })
-});
-const ACTIVE_FORM: Field = Field::optional("activeForm", || {
-    let about = "The subject as it reads while you work on it: `Rejecting expired tokens`";
-    json!({ "type": "string", "description": about })
-});
-const STATUS: Field = Field::optional(
+const UPDATED: [&str; 9] = [
+    "taskId",
+    "subject",
+    "description",
+    "activeForm",
     "status",
-    || json!({ "type": "string", "enum": ["pending", "in_progress", "completed", "cancelled"] }),
-);
-const OWNER: Field = Field::optional("owner", || {
-    let about = "Who works on it; an empty text gives it up";
-    json!({ "type": "string", "description": about })
-});
-const ADD_BLOCKS: Field = Field::optional("addBlocks", || {
-    let about = "Tasks that have to wait for this one";
-    json!({ "type": "array", "items": { "type": "integer" }, "description": about })
-});
-const ADD_BLOCKED_BY: Field = Field::optional("addBlockedBy", || {
-    let about = "Tasks that this one has to wait for";
-    json!({ "type": "array", "items": { "type": "integer" }, "description": about })
-});
-const METADATA: Field = Field::optional("metadata", || {
-    let about = "Notes of your own, merged with those that are there; null takes one away";
-    json!({ "type": "object", "description": about })
-});
+    "owner",
+    "addBlocks",
+    "addBlockedBy",
+    "metadata",
+];
+const STATES: [&str; 4] = ["pending", "in_progress", "completed", "cancelled"];
+
+/// Schema of a field.
+fn property(name: &str) -> Value {
+    let text = |about: &str| json!({ "type": "string", "description": about });
+    let ids = |about: &str| json!({ "type": "array", "items": { "type": "integer" }, "description": about });
+    match name {
+        "taskId" => json!({ "type": "integer", "minimum": 1 }),
+        "subject" => json!({
+            "type": "string",
+            "minLength": 1,
+            "description": "The result to reach, in the imperative: `Reject expired tokens`",
+        }),
+        "description" => {
+            text("What someone needs who takes this up later: where, why, when it is done")
+        }
+        "activeForm" => {
+            text("The subject as it reads while you work on it: `Rejecting expired tokens`")
+        }
+        "status" => json!({ "type": "string", "enum": STATES }),
+        "owner" => text("Who works on it; an empty text gives it up"),
+        "addBlocks" => ids("Tasks that have to wait for this one"),
+        "addBlockedBy" => ids("Tasks that this one has to wait for"),
+        _ => json!({
+            "type": "object",
+            "description": "Notes of your own, merged with those that are there; null takes one away",
+        }),
+    }
+}
 
 /// Arguments of a call, each taken once.
 struct Fields<'a> {
     values: Option<&'a Map<String, Value>>,
-    faults: TaskFaults,
+    faults: Faults,
 }
 
 impl<'a> Fields<'a> {
-    fn new(arguments: &'a Value, known: &'static [Field]) -> Self {
-        let mut faults = TaskFaults::default();
+    fn new(arguments: &'a Value, known: &'static [&'static str]) -> Self {
+        let mut faults = Faults::of_tasks();
         let values = arguments.as_object();
         if values.is_none() {
-            faults.push("", None, wrong_type("an object", arguments).into());
+            faults.push(None, "", FaultKind::wrong_type("an object", arguments));
         }
         for name in values.into_iter().flat_map(Map::keys) {
-            let is_known = |field: &Field| spellings(field.name).any(|known| known == name);
+            let is_known = |field: &&str| spellings(field).any(|known| known == name);
             if !known.iter().any(is_known) {
-                let quoted: String = name.chars().take(QUOTED_CHARS).collect();
-                let known = known.iter().map(|field| field.name).collect();
-                let kind = TaskFaultKind::UnknownField { known };
-                faults.push(&quoted.escape_debug().to_string(), None, kind);
+                let name = quoted(name).escape_debug().to_string();
+                faults.push(None, name, FaultKind::UnknownField { known });
             }
         }
         Self { values, faults }
@@ -275,68 +254,66 @@ impl<'a> Fields<'a> {
         spellings(name).find_map(|name| values.get(name).filter(|value| !value.is_null()))
     }
 
-    fn fault(&mut self, name: &str, kind: FaultKind) {
-        self.faults.push(name, None, kind.into());
+    fn fault(&mut self, name: &'static str, kind: FaultKind) {
+        self.faults.push(None, name, kind);
     }
 
-    fn required_text(&mut self, name: &str) -> String {
+    fn required_text(&mut self, name: &'static str) -> String {
         if self.get(name).is_none() {
             self.fault(name, FaultKind::Missing);
         }
         self.text(name).unwrap_or_default()
     }
 
-    fn text(&mut self, name: &str) -> Option<String> {
+    fn text(&mut self, name: &'static str) -> Option<String> {
         match self.get(name)? {
             Value::String(text) => Some(text.clone()),
             other => {
-                self.fault(name, wrong_type("a string", other));
+                self.fault(name, FaultKind::wrong_type("a string", other));
                 None
             }
         }
     }
 
-    fn object(&mut self, name: &str) -> Map<String, Value> {
+    fn object(&mut self, name: &'static str) -> Map<String, Value> {
         match self.get(name) {
             Some(Value::Object(object)) => object.clone(),
             Some(other) => {
-                self.fault(name, wrong_type("an object", other));
+                self.fault(name, FaultKind::wrong_type("an object", other));
                 Map::new()
             }
             None => Map::new(),
         }
     }
 
-    fn status(&mut self, name: &str) -> Option<Status> {
+    fn status(&mut self, name: &'static str) -> Option<Status> {
         let word = self.text(name)?;
-        let status = status_of(&word).filter(|it| *it != DraftStatus::Blocked).map(Status::from);
+        let status = status_of(&word).filter(|(_, blocked)| !blocked).map(|(status, _)| status);
         if status.is_none() {
-            let given = word.chars().take(QUOTED_CHARS).collect();
-            let allowed = "pending, in_progress, completed, cancelled".to_owned();
-            self.fault(name, FaultKind::UnknownStatus { given, allowed });
+            self.fault(name, FaultKind::unknown_status(&word, &STATES));
         }
         status
     }
 
-    fn id(&mut self, name: &str) -> Option<u32> {
+    fn id(&mut self, name: &'static str) -> Option<u32> {
         let Some(value) = self.get(name) else {
             self.fault(name, FaultKind::Missing);
             return None;
         };
         let id = task_id(value);
         if id.is_none() {
-            self.fault(name, wrong_type(AN_ID, value));
+            self.fault(name, FaultKind::wrong_type(AN_ID, value));
         }
         id
     }
 
-    fn ids(&mut self, name: &str) -> Vec<(usize, u32)> {
+    fn ids(&mut self, name: &'static str) -> Vec<(usize, u32)> {
         let list = match self.get(name) {
             Some(Value::Array(list)) => list.as_slice(),
             // A single value instead of a list.
             Some(one) if task_id(one).is_some() => std::slice::from_ref(one),
             Some(other) => {
-                self.fault(name, wrong_type("a list of tasks' numbers", other));
+                self.fault(name, FaultKind::wrong_type("a list of tasks' numbers", other));
                 &[]
             }
             None => &[],
@@ -349,7 +326,7 @@ impl<'a> Fields<'a> {
         for (index, value) in list.iter().enumerate() {
             match task_id(value) {
                 Some(id) => ids.push((index, id)),
-                None => self.faults.push(name, Some(index), wrong_type(AN_ID, value).into()),
+                None => self.faults.push(Some(index), name, FaultKind::wrong_type(AN_ID, value)),
             }
         }
         ids
@@ -383,8 +360,4 @@ fn task_id(value: &Value) -> Option<u32> {
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
     };
     (id > 0).then_some(id)
-}
-
-fn wrong_type(expected: &'static str, found: &Value) -> FaultKind {
-    FaultKind::WrongType { expected, found: crate::plan::fault::kind_of(found) }
 }

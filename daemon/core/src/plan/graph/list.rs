@@ -5,10 +5,12 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Graph, GraphTask, TaskFaultKind, TaskFaults, TaskOutcome, TaskTool, begun};
-use crate::plan::{Draft, Plan, Status, TodoItem, TodoOutcome, active_form, identity};
+use super::{Graph, GraphTask, TaskOutcome, TaskTool, begun};
+use crate::plan::{
+    Draft, FaultKind, Faults, Plan, Status, TodoItem, TodoOutcome, active_form, identity,
+};
 
 /// Applies a call of a single task to a plan that is a list, and returns the result for the model.
 pub fn apply_to_list(plan: &mut Plan, tool: TaskTool, arguments: &Value) -> TodoOutcome {
@@ -45,12 +47,10 @@ fn of_list(plan: &Plan, numbers: &[u32]) -> Graph {
     let tasks = plan.items().iter().zip(numbers).map(|(item, number)| GraphTask {
         id: *number,
         subject: item.content.clone(),
-        description: String::new(),
         active_form: item.active_form.clone(),
         status: item.status,
-        owner: None,
         blocked_by: item.blocked_by.iter().filter_map(number_of).collect(),
-        metadata: Map::new(),
+        ..GraphTask::default()
     });
     Graph::load(tasks, plan.last_id)
 }
@@ -83,8 +83,8 @@ impl Graph {
     pub(super) fn replace(
         &mut self,
         drafts: &[Draft],
-        mut faults: TaskFaults,
-    ) -> Result<TaskOutcome, TaskFaults> {
+        mut faults: Faults,
+    ) -> Result<TaskOutcome, Faults> {
         let old = self.items();
         let continued = identity::continued(&old, drafts);
         let mut next = self.clone();
@@ -105,7 +105,7 @@ impl Graph {
                         outcome.completed.push(id);
                     }
                 }
-                Err(kind) => faults.push("", Some(index), kind),
+                Err(kind) => faults.push(Some(index), "", kind),
             }
         }
         next.check_orders(self, &mut faults);
@@ -132,42 +132,33 @@ impl Graph {
         index: usize,
         draft: &Draft,
         known: Option<u32>,
-        faults: &mut TaskFaults,
-    ) -> Result<u32, TaskFaultKind> {
+        faults: &mut Faults,
+    ) -> Result<u32, FaultKind> {
         let subject = draft.content.trim().to_owned();
         let id = match known {
             Some(id) => id,
-            None if self.tasks.len() >= super::MAX_TASKS => return Err(TaskFaultKind::ListFull),
-            None => self.last_id.checked_add(1).ok_or(TaskFaultKind::ListFull)?,
+            None if self.tasks.len() >= super::MAX_TASKS => return Err(FaultKind::ListFull),
+            None => self.last_id.checked_add(1).ok_or(FaultKind::ListFull)?,
         };
         self.last_id = self.last_id.max(id);
-        let task = self.tasks.entry(id).or_insert_with(|| GraphTask {
-            id,
-            subject: String::new(),
-            description: String::new(),
-            active_form: String::new(),
-            status: Status::Pending,
-            owner: None,
-            blocked_by: Default::default(),
-            metadata: Map::new(),
-        });
-        task.status = draft.status.into();
+        let task = self.tasks.entry(id).or_insert_with(|| GraphTask { id, ..GraphTask::default() });
+        task.status = draft.status;
         match &draft.active_form {
             Some(form) => form.trim().clone_into(&mut task.active_form),
             None if task.subject != subject => task.active_form = active_form::derive(&subject),
             None => {}
         }
         task.subject = subject;
-        let mut own = TaskFaults::default();
+        let mut own = Faults::of_tasks();
         task.check_texts(&mut own);
         for fault in own.iter() {
-            faults.push(&fault.field, Some(index), fault.kind.clone());
+            faults.push(Some(index), fault.field.clone(), fault.kind.clone());
         }
         Ok(id)
     }
 
     /// Checks that the call begins no task before those that it waits for, and reopens none of these.
-    fn check_orders(&self, before: &Graph, faults: &mut TaskFaults) {
+    fn check_orders(&self, before: &Graph, faults: &mut Faults) {
         let too_early = |graph: &Graph, id: u32| {
             let is_begun = graph.get(id).is_some_and(begun);
             if is_begun { graph.open_blockers(id) } else { Vec::new() }
@@ -175,7 +166,7 @@ impl Graph {
         for id in self.tasks.keys().copied() {
             let by = too_early(self, id);
             if !by.is_empty() && too_early(before, id).is_empty() {
-                faults.push(&format!("#{id}"), None, TaskFaultKind::Blocked { by });
+                faults.push(None, format!("#{id}"), FaultKind::Blocked { by });
             }
         }
     }

@@ -319,10 +319,7 @@ fn the_number_of_tasks_is_limited_and_ids_are_not_reused() {
         graph.apply(&tool.read(&arguments)).expect("created");
     }
     let full = graph.apply(&tool.read(&arguments)).expect_err("full");
-    assert_eq!(
-        full.iter().map(|fault| &fault.kind).collect::<Vec<_>>(),
-        [&TaskFaultKind::ListFull]
-    );
+    assert_eq!(full.iter().map(|fault| &fault.kind).collect::<Vec<_>>(), [&FaultKind::ListFull]);
     let mut last = Graph::load([], u32::MAX);
     assert!(last.apply(&tool.read(&arguments)).is_err());
 }

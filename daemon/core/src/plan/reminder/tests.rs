@@ -4,7 +4,7 @@ use super::{
     NagPolicy, ReminderSettings, ReminderState, RoundFacts,
     verifying::{checks, is_about_verifying},
 };
-use crate::plan::{Accepted, Dialect, Draft, DraftStatus, ListDialect, Plan};
+use crate::plan::{Accepted, Dialect, Draft, Faults, ListDialect, Plan, Status};
 
 const ROUNDS: usize = 15;
 
@@ -60,18 +60,18 @@ fn plan(lines: &[&str]) -> Plan {
 
 fn complete(plan: &mut Plan, lines: &[&str]) -> Accepted {
     let drafts = lines.iter().map(|line| draft(line)).collect();
-    plan.replace(drafts, ListDialect::Todo).expect("a right list")
+    plan.replace(drafts, ListDialect::Todo, Faults::of_list("items")).expect("a right list")
 }
 
 fn draft(line: &str) -> Draft {
     let (status, content) = line.split_at(4);
     let status = match status {
-        "[ ] " => DraftStatus::Pending,
-        "[>] " => DraftStatus::InProgress,
-        "[x] " => DraftStatus::Completed,
+        "[ ] " => Status::Pending,
+        "[>] " => Status::InProgress,
+        "[x] " => Status::Completed,
         other => panic!("no status: {other}"),
     };
-    Draft { id: None, content: content.to_owned(), active_form: None, status }
+    Draft { content: content.to_owned(), status, ..Draft::default() }
 }
 
 #[test]

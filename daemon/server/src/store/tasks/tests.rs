@@ -3,7 +3,10 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
-use cairn_core::plan::graph::{TaskFaults, TaskOutcome, TaskTool};
+use cairn_core::plan::{
+    Faults,
+    graph::{TaskOutcome, TaskTool},
+};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
@@ -21,7 +24,7 @@ impl Fixture {
         Self { state, list }
     }
 
-    fn call(&self, tool: TaskTool, arguments: Value) -> Result<TaskOutcome, TaskFaults> {
+    fn call(&self, tool: TaskTool, arguments: Value) -> Result<TaskOutcome, Faults> {
         let request = tool.read(&arguments);
         self.list.change(|graph| graph.apply(&request)).expect("a list that can be used").0
     }
