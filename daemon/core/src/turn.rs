@@ -83,7 +83,7 @@ pub struct Session {
     effects: Vec<Effect>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Turn {
     rounds: u32,
     tool_calls: u32,
@@ -122,45 +122,15 @@ enum Phase {
     },
 }
 
-impl Turn {
-    fn new() -> Self {
-        Self {
-            rounds: 0,
-            tool_calls: 0,
-            worked: false,
-            phase: Phase::Waiting { request: 0 },
-            steers: Vec::new(),
-            usage: Usage::default(),
-            retries: retry::Retries::default(),
-            splits: 0,
-            called_in_text: false,
-            repeat: tools::Repeat::default(),
-            compaction: context::CompactionState::default(),
-            asked_items: 0,
-            tried_without_images: None,
-        }
+impl Default for Phase {
+    fn default() -> Self {
+        Self::Waiting { request: 0 }
     }
 }
 
 impl Session {
     pub fn new(settings: TurnSettings) -> Self {
-        Self {
-            settings,
-            conversation: Vec::new(),
-            plan: Plan::default(),
-            panel: Panel::Hidden,
-            reminders: ReminderState::default(),
-            notices: Vec::new(),
-            interrupted: false,
-            usage: Usage::default(),
-            ended_usage: (0, Usage::default()),
-            requests: 0,
-            context: context::ContextState::default(),
-            turn: None,
-            recorded: 0,
-            remembered: Memo::default(),
-            effects: Vec::new(),
-        }
+        Self::restore(settings, RestoredSession::default())
     }
 
     /// Sets the settings of the next turn. A running turn keeps its own.
@@ -264,7 +234,7 @@ impl Session {
         }
         self.effects.extend(notes.iter().cloned().map(Effect::NoteAdded));
         self.conversation.push(Item::User(UserMessage { text, notes, attached }));
-        self.turn = Some(Turn::new());
+        self.turn = Some(Turn::default());
         self.call_model();
     }
 

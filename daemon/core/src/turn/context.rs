@@ -120,7 +120,7 @@ impl Session {
             None => {
                 let compaction =
                     CompactionState { asked: true, only: true, ..CompactionState::default() };
-                self.turn = Some(Turn { compaction, ..Turn::new() });
+                self.turn = Some(Turn { compaction, ..Turn::default() });
                 self.call_model();
             }
         }

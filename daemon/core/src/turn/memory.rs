@@ -148,7 +148,11 @@ impl Session {
             usage,
             context: ContextState { epoch, digests, meter, cost, ..ContextState::default() },
             remembered,
-            ..Self::new(settings)
+            settings,
+            ended_usage: (0, Usage::default()),
+            requests: 0,
+            turn: None,
+            effects: Vec::new(),
         }
     }
 

@@ -10,9 +10,6 @@ use crate::{
     subagent,
 };
 
-/// Beginning of Cairn's line about a command that ran.
-const EXIT_CODE: &str = "[cairn] exit code ";
-
 /// Number of tool calls from which on a turn is treated as multi-step, also without a plan.
 const MULTI_STEP_CALLS: u32 = 3;
 
@@ -22,7 +19,9 @@ impl Session {
         match batch.take_work(call_id) {
             // A command that was declined has no exit code. One that fails has checked something.
             Some(Work::Command(command)) => {
-                if let Some((_, code)) = content.rsplit_once(EXIT_CODE) {
+                if let Some((_, code)) =
+                    content.rsplit_once(&format!("{}{}", marks::MARK, marks::EXIT_CODE))
+                {
                     let digits = code.split(|c: char| !c.is_ascii_digit()).next();
                     self.reminders.command_ran(&command, digits == Some("0"));
                 }
@@ -48,7 +47,7 @@ impl Session {
                 tools::Answer::Run => self.effects.push(Effect::RunTool { call, plan_item }),
                 tools::Answer::Wrong(content) => {
                     let content = marks::escape(&content).into_owned();
-                    batch.answer(&call.id, content.clone(), tools::IsError::Yes);
+                    batch.complete(&call.id, content.clone(), true);
                     self.effects.push(Effect::ToolAnswered {
                         call,
                         plan_item,
@@ -76,7 +75,7 @@ impl Session {
         }
         let plan_item = self.plan.in_progress().map(|item| item.id.clone());
         if let Some(Turn { phase: Phase::Tools(batch), .. }) = &mut self.turn {
-            batch.answer(&call.id, content.clone(), tools::IsError::from(outcome.is_error));
+            batch.complete(&call.id, content.clone(), outcome.is_error);
         }
         if let Some(dropped) = dropped {
             self.plan_updated(dropped);
@@ -132,7 +131,7 @@ impl Session {
     fn close_round(&mut self) {
         let Some(turn) = &mut self.turn else { return };
         let Phase::Tools(batch) = &mut turn.phase else { return };
-        let (calls, results) = (batch.fingerprint, batch.take_results());
+        let (calls, results) = (batch.fingerprint, batch.close("No result."));
         let round = RoundFacts {
             updated: batch.plan_updated,
             had_effects: batch.had_effects,

@@ -8,10 +8,11 @@ use crate::{
 
 /// Calls in message order with their results. Calls that change something run alone and in order;
 /// neighbours that only read run together.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Batch {
     waiting: VecDeque<ToolCall>,
-    running: Vec<(CallId, Parallel)>,
+    /// With whether each may run beside others.
+    running: Vec<(CallId, bool)>,
     /// In call order; `None` until answered.
     slots: Vec<(CallId, Option<ToolResult>)>,
     /// Fingerprint of the names and arguments of all calls.
@@ -61,24 +62,6 @@ impl Work {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parallel {
-    Yes,
-    No,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IsError {
-    Yes,
-    No,
-}
-
-impl From<bool> for IsError {
-    fn from(is_error: bool) -> Self {
-        if is_error { IsError::Yes } else { IsError::No }
-    }
-}
-
 /// Most bytes of the output of a call that are kept for a cancellation.
 const MOST_PRINTED: usize = 4 * 1024;
 
@@ -111,13 +94,8 @@ impl Batch {
             part_of,
             parts,
             fingerprint,
-            running: Vec::new(),
             slots,
-            plan_updated: false,
-            postscript: None,
-            images: Vec::new(),
-            unrecorded: Vec::new(),
-            printed: HashMap::new(),
+            ..Self::default()
         }
     }
 
@@ -136,18 +114,13 @@ impl Batch {
     pub(super) fn next(&mut self, settings: &TurnSettings) -> Option<ToolCall> {
         let parallel = parallel(&self.waiting.front()?.name, settings);
         let free = self.running.is_empty()
-            || (parallel == Parallel::Yes
-                && self.running.iter().all(|(_, running)| *running == Parallel::Yes));
+            || (parallel && self.running.iter().all(|(_, parallel)| *parallel));
         if !free {
             return None;
         }
         let call = self.waiting.pop_front()?;
         self.running.push((call.id.clone(), parallel));
         Some(call)
-    }
-
-    pub(super) fn answer(&mut self, id: &CallId, content: String, is_error: IsError) {
-        self.complete(id, content, is_error == IsError::Yes);
     }
 
     /// Stores a result. Returns false if the call is unknown or already answered.
@@ -203,10 +176,6 @@ impl Batch {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    pub(super) fn take_results(&mut self) -> Vec<ToolResult> {
-        self.close("No result.")
-    }
-
     /// Returns all results. Calls without one get this text as an error, with their output so far.
     pub(super) fn close(&mut self, missing: &str) -> Vec<ToolResult> {
         let mut printed = std::mem::take(&mut self.printed);
@@ -236,7 +205,7 @@ impl Batch {
 /// True for a call that may change something, besides those of the plan.
 fn has_effects(name: &str, settings: &TurnSettings) -> bool {
     let is_plan = TaskTool::named(name).is_some() || plan_form(name, settings).is_some();
-    !is_plan && parallel(name, settings) == Parallel::No
+    !is_plan && !parallel(name, settings)
 }
 
 /// Planning tool that a call means, whichever is offered. Another tool of the name comes first.
@@ -247,11 +216,8 @@ fn plan_form(name: &str, settings: &TurnSettings) -> Option<PlanForm> {
     PlanForm::named(call_forms::bare_name(name))
 }
 
-fn parallel(name: &str, settings: &TurnSettings) -> Parallel {
-    match settings.tools.iter().find(|tool| tool.name == name) {
-        Some(OfferedTool { parallel: true, .. }) => Parallel::Yes,
-        _ => Parallel::No,
-    }
+fn parallel(name: &str, settings: &TurnSettings) -> bool {
+    settings.tools.iter().any(|tool| tool.name == name && tool.parallel)
 }
 
 /// The calls of Cairn's tools that a call means, usually one, and a text for the model about arguments that the tool
@@ -373,16 +339,7 @@ impl Repeat {
 /// Hash of a value by its debug form; equal values have equal ones.
 fn fingerprint(value: &impl std::fmt::Debug) -> u64 {
     use std::hash::{DefaultHasher, Hasher};
-    struct Into(DefaultHasher);
-    impl std::fmt::Write for Into {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0.write(text.as_bytes());
-            Ok(())
-        }
-    }
-    let mut hasher = Into(DefaultHasher::new());
-    let written = std::fmt::write(&mut hasher, format_args!("{value:?}"));
-    // Writing to a hasher cannot fail.
-    debug_assert!(written.is_ok());
-    hasher.0.finish()
+    let mut hasher = DefaultHasher::new();
+    hasher.write(format!("{value:?}").as_bytes());
+    hasher.finish()
 }
