@@ -10,6 +10,8 @@ use std::{
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::sanitize::is_unseen;
+
 /// Case sensitivity of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
@@ -49,33 +51,10 @@ pub fn plain(name: &str) -> String {
 /// Folds case by upper case, then lower case. This equals full case folding: `ſ`, `ß`, the Kelvin
 /// sign and ligatures get their plain letters. The dots of `i` make no difference in any language.
 fn fold(name: impl Iterator<Item = char>) -> String {
-    let kept = name.filter(|c| !is_ignorable(*c));
+    // Some file systems drop invisible characters from names.
+    let kept = name.filter(|c| c.is_control() || !is_unseen(*c));
     let cased: String = kept.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     cased.nfd().collect::<String>().replace("i\u{307}", "i")
-}
-
-/// Returns true for invisible characters that some file systems drop from names.
-fn is_ignorable(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fff8}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 /// Returns true for control characters and for those that make a path look like another one.

@@ -61,32 +61,26 @@ impl Redactor {
     }
 
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut matches = self.matches(text.as_bytes()).peekable();
-        if matches.peek().is_none() {
+        let Some(finder) = self.finder.as_ref().filter(|it| it.is_match(text)) else {
             return Cow::Borrowed(text);
-        }
-        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-        for (start, end) in matches {
-            out.push_str(&text[at..start]);
+        };
+        let mut out = String::with_capacity(text.len());
+        finder.replace_all_with(text, &mut out, |_, _, out| {
             out.push_str(MARK);
-            at = end;
-        }
-        out.push_str(&text[at..]);
+            true
+        });
         Cow::Owned(out)
     }
 
     pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
-        let mut matches = self.matches(bytes).peekable();
-        if matches.peek().is_none() {
+        let Some(finder) = self.finder.as_ref().filter(|it| it.is_match(bytes)) else {
             return Cow::Borrowed(bytes);
-        }
-        let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
-        for (start, end) in matches {
-            out.extend_from_slice(&bytes[at..start]);
+        };
+        let mut out = Vec::with_capacity(bytes.len());
+        finder.replace_all_with_bytes(bytes, &mut out, |_, _, out| {
             out.extend_from_slice(MARK.as_bytes());
-            at = end;
-        }
-        out.extend_from_slice(&bytes[at..]);
+            true
+        });
         Cow::Owned(out)
     }
 

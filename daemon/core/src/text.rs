@@ -25,12 +25,6 @@ pub struct Position {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Text(Rope);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineEnding {
-    Lf,
-    CrLf,
-}
-
 /// Text of a file with its encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
@@ -199,19 +193,9 @@ impl From<&str> for Text {
     }
 }
 
-impl LineEnding {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LineEnding::Lf => "\n",
-            LineEnding::CrLf => "\r\n",
-        }
-    }
-}
-
-/// Line ending of most lines; `Lf` if none prevails.
+/// Line ending of most lines; `\n` if none prevails.
 #[must_use]
-pub fn line_ending(text: &Text) -> LineEnding {
+pub fn line_ending(text: &Text) -> &'static str {
     let (mut lf, mut crlf) = (0_usize, 0_usize);
     let mut after_cr = false;
     for byte in text.chunks().flat_map(str::bytes) {
@@ -220,7 +204,7 @@ pub fn line_ending(text: &Text) -> LineEnding {
         }
         after_cr = byte == b'\r';
     }
-    if crlf > lf { LineEnding::CrLf } else { LineEnding::Lf }
+    if crlf > lf { "\r\n" } else { "\n" }
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub enum Role {
 }
 
 /// Trees that tools generate. Fixed names and not `.gitignore`, which a command can write.
-const GENERATED: &[&str] = &[
+pub(crate) const GENERATED: &[&str] = &[
     ".cache",
     ".dart_tool",
     ".gradle",

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{file_names::plain, marks::ModelText};
+use crate::{file_names::plain, marks::ModelText, policy::control_files::GENERATED};
 
 /// Text of one instructions file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,48 +26,22 @@ pub const FILE_LIMIT: usize = 32 * 1024;
 pub const TOTAL_LIMIT: usize = 64 * 1024;
 
 /// Folders that tools fill with the work of others, with or without Git.
-const GENERATED: &[&str] = &[
-    "node_modules",
-    "bower_components",
-    "jspm_packages",
-    ".pnpm-store",
-    ".yarn",
-    ".next",
-    ".nuxt",
-    ".svelte-kit",
-    ".turbo",
-    ".parcel-cache",
-    ".cache",
-    ".venv",
-    "venv",
-    ".tox",
-    ".nox",
-    "site-packages",
-    "__pypackages__",
-    "__pycache__",
-    ".eggs",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    "target",
-    "vendor",
-    "dist",
-    "dist-newstyle",
-    ".gradle",
-    ".m2",
+const FETCHED: &[&str] = &[
     ".bundle",
-    "pods",
+    ".direnv",
+    ".eggs",
+    ".m2",
+    ".zig-cache",
+    "__pypackages__",
     "carthage",
     "deriveddata",
-    ".dart_tool",
-    ".terraform",
-    ".direnv",
+    "dist",
     "elm-stuff",
-    "zig-cache",
-    ".zig-cache",
+    "jspm_packages",
+    "pods",
+    "site-packages",
+    "vendor",
     "zig-out",
-    ".stack-work",
-    "_build",
 ];
 
 /// True for a path in a folder of generated or fetched files. The path is relative to its workspace
@@ -75,7 +49,7 @@ const GENERATED: &[&str] = &[
 pub fn is_generated(inside: &Path) -> bool {
     inside.components().any(|part| {
         let name = plain(&part.as_os_str().to_string_lossy());
-        GENERATED.contains(&name.as_str())
+        GENERATED.contains(&name.as_str()) || FETCHED.contains(&name.as_str())
     })
 }
 

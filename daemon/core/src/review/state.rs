@@ -216,7 +216,7 @@ impl ReviewState {
         for (line, &user) in hunk.new.clone().zip(&hunk.user).skip(first_agent_line) {
             if user {
                 if !kept.is_empty() && !kept.ends_with(['\n', '\r']) {
-                    kept.push_str(text::line_ending(&self.current).as_str());
+                    kept.push_str(text::line_ending(&self.current));
                 }
                 kept.push_str(&self.current.lines_slice(line..line + 1));
             }

@@ -59,38 +59,51 @@ const CHANGING: &[&str] = &[
     "cd", "chgrp", "chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "pushd", "rm",
     "rmdir", "rsync", "shred", "tee", "touch", "truncate", "unlink",
 ];
-const DELETING: &[&str] =
-    &["del", "erase", "rd", "remove-item", "rm", "rmdir", "shred", "srm", "unlink"];
-const NETWORK: &[&str] =
-    &["curl", "ftp", "gh", "nc", "ncat", "ping", "scp", "sftp", "ssh", "telnet", "wget"];
-/// Programs with the subcommands that need the network.
-const FETCHING: &[(&str, &[&str])] = &[
-    ("apt", &["install", "update", "upgrade"]),
-    ("apt-get", &["install", "update", "upgrade"]),
-    ("brew", &["install", "update", "upgrade"]),
-    ("bun", &["add", "install"]),
-    ("cargo", &["add", "fetch", "install", "publish", "search", "update"]),
-    ("docker", &["login", "pull", "push"]),
-    ("gem", &["install", "push", "update"]),
-    ("git", &["clone", "fetch", "ls-remote", "pull", "push"]),
-    ("go", &["get", "install"]),
-    ("npm", &["add", "ci", "i", "install", "publish", "update", "view"]),
-    ("pip", &["download", "install"]),
-    ("pip3", &["download", "install"]),
-    ("pnpm", &["add", "install", "publish", "update"]),
-    ("poetry", &["add", "install", "publish", "update"]),
-    ("uv", &["add", "lock", "sync"]),
-    ("yarn", &["add", "install", "publish", "upgrade"]),
+/// Programs, subcommands (empty: any) and words of which one must follow (empty: none), with the effect. A word
+/// with `*` at its end stands for all that begin like it.
+const ROWS: &[(&str, &str, &str, Risk)] = &[
+    ("del erase rd remove-item rm rmdir shred srm unlink", "", "", Risk::DeletesFiles),
+    ("find", "", "-delete rm", Risk::DeletesFiles),
+    ("rsync", "", "--delete", Risk::DeletesFiles),
+    ("git", "push", "-f -d --delete --mirror --prune --force* +* :*", Risk::RewritesHistory),
+    ("git", "commit", "--amend", Risk::RewritesHistory),
+    ("git", "branch", "-D -d --delete -M", Risk::RewritesHistory),
+    ("git", "tag", "-d --delete -f --force", Risk::RewritesHistory),
+    ("git", "reflog", "expire delete", Risk::RewritesHistory),
+    ("git", "update-ref", "", Risk::RewritesHistory),
+    ("git", "reset", "HEAD~* HEAD^*", Risk::RewritesHistory),
+    ("git", "reset", "--hard --merge", Risk::DiscardsChanges),
+    ("git", "checkout", "-- . -f --force", Risk::DiscardsChanges),
+    ("git", "stash", "drop clear", Risk::DiscardsChanges),
+    ("git", "switch", "-f --force --discard-changes", Risk::DiscardsChanges),
+    ("curl ftp gh nc ncat ping scp sftp ssh telnet wget", "", "", Risk::NeedsNetwork),
+    ("apt apt-get brew", "install update upgrade", "", Risk::NeedsNetwork),
+    ("bun", "add install", "", Risk::NeedsNetwork),
+    ("cargo", "add fetch install publish search update", "", Risk::NeedsNetwork),
+    ("docker", "login pull push", "", Risk::NeedsNetwork),
+    ("gem", "install push update", "", Risk::NeedsNetwork),
+    ("git", "clone fetch ls-remote pull push", "", Risk::NeedsNetwork),
+    ("go", "get install", "", Risk::NeedsNetwork),
+    ("npm", "add ci i install publish update view", "", Risk::NeedsNetwork),
+    ("pip pip3", "download install", "", Risk::NeedsNetwork),
+    ("pnpm poetry", "add install publish update", "", Risk::NeedsNetwork),
+    ("uv", "add lock sync", "", Risk::NeedsNetwork),
+    ("yarn", "add install publish upgrade", "", Risk::NeedsNetwork),
+    ("node", "", "-e -p --eval --print", Risk::CannotTell),
+    ("perl", "", "-e -E", Risk::CannotTell),
+    ("php", "", "-r", Risk::CannotTell),
+    ("python python3", "", "-c", Risk::CannotTell),
+    ("ruby", "", "-e", Risk::CannotTell),
+    ("eval iex invoke-expression", "", "", Risk::CannotTell),
 ];
-/// Interpreters with the options whose value is a program.
-const INLINE: &[(&str, &[&str])] = &[
-    ("node", &["-e", "-p", "--eval", "--print"]),
-    ("perl", &["-e", "-E"]),
-    ("php", &["-r"]),
-    ("python", &["-c"]),
-    ("python3", &["-c"]),
-    ("ruby", &["-e"]),
-];
+
+/// Returns true if a word is one of a list, in which `*` at an end stands for any rest.
+fn is_one(list: &str, word: &str) -> bool {
+    list.split(' ').any(|it| match it.strip_suffix('*') {
+        Some(beginning) => word.starts_with(beginning),
+        None => it == word,
+    })
+}
 
 /// Words from the program on: without variables before it, and without programs that only run it.
 fn without_wrappers(words: &[String]) -> &[String] {
@@ -123,39 +136,40 @@ fn of_command(
     found: &mut BTreeSet<Risk>,
 ) {
     let Some((program, arguments)) = words.split_first() else { return };
-    let is = |names: &[&str]| names.iter().any(|name| same_program(program, name));
-    let has = |names: &[&str]| arguments.iter().any(|word| names.contains(&word.as_str()));
-    if is(DELETING)
-        || (is(&["find"]) && (has(&["-delete"]) || has(&["rm"])))
-        || (is(&["rsync"]) && has(&["--delete"]))
-    {
-        found.insert(Risk::DeletesFiles);
-    }
-    let edits = is(&["sed"]) && arguments.iter().any(|word| word.starts_with("-i"));
-    if is(CHANGING) || edits {
+    let is = |names: &str| names.split(' ').any(|name| same_program(program, name));
+    let has = |words: &str| arguments.iter().any(|word| is_one(words, word));
+    let edits = is("sed") && has("-i*");
+    if CHANGING.iter().any(|name| same_program(program, name)) || edits {
         let paths = arguments.iter().filter(|word| !word.starts_with('-'));
         for path in paths.map(|word| word.strip_prefix("of=").unwrap_or(word)) {
             changes(path, places, found);
         }
     }
-    let subcommand = arguments.iter().find(|word| !word.starts_with('-')).map(String::as_str);
-    let fetches = FETCHING.iter().any(|(name, commands)| {
-        same_program(program, name) && subcommand.is_some_and(|it| commands.contains(&it))
-    });
-    let fetches_pip = is(&["python", "python3"]) && has(&["pip"]) && has(&["install", "download"]);
-    if is(NETWORK) || fetches || fetches_pip {
+    let at = arguments.iter().position(|word| !word.starts_with('-')).unwrap_or(arguments.len());
+    let (subcommand, rest) = match arguments.split_at(at).1 {
+        [subcommand, rest @ ..] => (subcommand.as_str(), rest),
+        [] => ("", arguments),
+    };
+    for (programs, subcommands, wanted, risk) in ROWS {
+        let (fits, after) = match *subcommands {
+            "" => (true, arguments),
+            names => (is_one(names, subcommand), rest),
+        };
+        if fits && is(programs) && (wanted.is_empty() || after.iter().any(|it| is_one(wanted, it)))
+        {
+            found.insert(*risk);
+        }
+    }
+    if is("python python3") && has("pip") && has("install download") {
         found.insert(Risk::NeedsNetwork);
     }
-    if is(&["git"]) {
-        of_git(arguments, found);
+    if is("git") {
+        found.extend(of_git(subcommand, rest));
     }
-    let is_inline =
-        INLINE.iter().any(|(name, options)| same_program(program, name) && has(options));
-    let is_hidden = program.starts_with(['$', '`']) || is(&["eval", "iex", "invoke-expression"]);
-    if is_inline || is_hidden {
+    if program.starts_with(['$', '`']) {
         found.insert(Risk::CannotTell);
     }
-    if is_shell(program) && !is(&["xargs"]) {
+    if is_shell(program) && !is("xargs") {
         of_shell(arguments, takes_input, places, found);
     }
 }
@@ -183,51 +197,19 @@ fn of_shell(
     }
 }
 
-fn of_git(arguments: &[String], found: &mut BTreeSet<Risk>) {
-    let mut words = arguments.iter().map(String::as_str).skip_while(|word| word.starts_with('-'));
-    let Some(command) = words.next() else { return };
-    let rest: Vec<&str> = words.collect();
-    let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
-    let begins = |beginning: &str| rest.iter().any(|word| word.starts_with(beginning));
-    let rewrites = match command {
-        "push" => {
-            has(&["-f", "-d", "--delete", "--mirror", "--prune"])
-                || begins("--force")
-                || begins("+")
-                || begins(":")
+/// Effects that are missing with some words.
+fn of_git(command: &str, rest: &[String]) -> Option<Risk> {
+    let has = |words: &str| rest.iter().any(|word| is_one(words, word));
+    let operands = rest.iter().filter(|word| !word.starts_with('-')).count();
+    let reads = "--get --get-all --get-regexp --list -l get list";
+    match command {
+        "rebase" | "filter-branch" | "filter-repo" => {
+            (!has("--abort")).then_some(Risk::RewritesHistory)
         }
-        "commit" => has(&["--amend"]),
-        "rebase" | "filter-branch" | "filter-repo" => !has(&["--abort"]),
-        "branch" => has(&["-D", "-d", "--delete", "-M"]),
-        "tag" => has(&["-d", "--delete", "-f", "--force"]),
-        "reflog" => has(&["expire", "delete"]),
-        "update-ref" => true,
-        "reset" => begins("HEAD~") || begins("HEAD^"),
-        _ => false,
-    };
-    if rewrites {
-        found.insert(Risk::RewritesHistory);
-    }
-    let discards = match command {
-        "reset" => has(&["--hard", "--merge"]),
-        "checkout" => has(&["--", ".", "-f", "--force"]),
-        "restore" => !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]),
-        "stash" => has(&["drop", "clear"]),
-        "switch" => has(&["-f", "--force", "--discard-changes"]),
-        _ => false,
-    };
-    if discards {
-        found.insert(Risk::DiscardsChanges);
-    }
-    if matches!(command, "clean" | "rm") && !has(&["-n", "--dry-run", "--cached"]) {
-        found.insert(Risk::DeletesFiles);
-    }
-    let reads = ["--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list"];
-    if command == "config"
-        && !has(&reads)
-        && rest.iter().filter(|word| !word.starts_with('-')).count() > 1
-    {
-        found.insert(Risk::ChangesControlFiles);
+        "restore" => (!has("--staged -S") || has("--worktree -W")).then_some(Risk::DiscardsChanges),
+        "clean" | "rm" => (!has("-n --dry-run --cached")).then_some(Risk::DeletesFiles),
+        "config" => (!has(reads) && operands > 1).then_some(Risk::ChangesControlFiles),
+        _ => None,
     }
 }
 
