@@ -15,6 +15,7 @@ use cairn_core::{
     policy::command::CommandRules,
 };
 use cairn_protocol::{ReviewMode, StatusProblem, settings};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -102,7 +103,7 @@ impl Default for Settings {
 mod fault;
 mod lists;
 
-use fault::type_of;
+use fault::{Fault, choice, dollars, flag, positive, text, type_of};
 pub use settings::SECTION;
 
 /// Returns true for a member of the section: a group with its keys, or a dotted key.
@@ -163,153 +164,70 @@ struct SettingsReader {
 }
 
 impl SettingsReader {
-    /// Settings of the editor are known and have no effect here.
     fn key(&mut self, path: &str, value: &Value) {
-        let known = path == "trace.server" || settings::keys().any(|key| key == path);
-        match path.split_once('.').map_or(path, |(group, _)| group) {
-            _ if !known => self.faults.push(fault::unknown(path)),
-            "model" => self.model(path, value),
-            "plan" => self.plan(path, value),
-            "review" => self.review(path, value),
-            "shell" | "sandbox" => self.command(path, value),
-            "limits" => self.limit(path, value),
-            "hooks" => {
+        let is_known = path == "trace.server" || settings::keys().any(|key| key == path);
+        let fault = match is_known {
+            true => self.apply(path, value).err(),
+            false => Some(Fault::Unknown),
+        };
+        self.faults.extend(fault.map(|fault| fault.of(path, value)));
+    }
+
+    /// Takes a value. Settings of the editor have no effect here.
+    fn apply(&mut self, path: &str, value: &Value) -> Result<(), Fault> {
+        let Settings { model, reminders, sandbox, command_limits: limits, .. } = &mut self.settings;
+        let seconds = |value| Ok(Duration::from_secs(positive(value)?.into()));
+        match path {
+            "model.provider" => {
+                model.provider = ProviderChoice::parse(choice(path, value)?).unwrap_or_default();
+            }
+            "model.api" => model.api = ApiChoice::parse(choice(path, value)?).unwrap_or_default(),
+            "model.name" => model.name = text(value)?,
+            "model.baseUrl" => model.base_url = text(value)?,
+            "model.plainHttpHosts" => {
+                self.settings.model.plain_http_hosts = self.hosts(path, value);
+            }
+            "model.replayFile" => model.replay_file = text(value)?.map(Into::into),
+            "model.maxTokens" => model.max_tokens = Some(positive(value)?),
+            "model.contextTokens" => model.context.tokens = Some(positive(value)?.into()),
+            "model.price.input" => self.price[0] = Some(dollars(value)?),
+            "model.price.cachedInput" => self.price[1] = Some(dollars(value)?),
+            "model.price.output" => self.price[2] = Some(dollars(value)?),
+            "plan.dialect" => {
+                let name = choice(path, value)?;
+                self.settings.dialect = Dialect::all().find(|it| it.name() == name);
+            }
+            "plan.initialReminder" => reminders.initial = flag(value)?,
+            "plan.verification" => reminders.verification = flag(value)?,
+            "plan.endReminder" => reminders.end = flag(value)?,
+            "plan.texts.initial" => reminders.texts.initial = text(value)?,
+            "plan.texts.stale" => reminders.texts.stale = text(value)?,
+            "plan.texts.unplanned" => reminders.texts.unplanned = text(value)?,
+            "plan.texts.verification" => reminders.texts.verification = text(value)?,
+            "plan.reminder.policy" => self.reminder_policy = Some(choice(path, value)?.to_owned()),
+            "plan.reminder.rounds" => self.reminder_rounds = Some(positive(value)?),
+            "review.mode" => {
+                choice(path, value)?;
+                self.settings.review_mode = ReviewMode::deserialize(value).unwrap_or_default();
+            }
+            "review.saveAtTurnEnd" => self.settings.save_at_turn_end = flag(value)?,
+            "shell.approval" => self.commands.unasked = choice(path, value)? == "allowlist",
+            "shell.allow" => self.commands.allow = self.rules(path, value),
+            "shell.deny" => self.commands.deny = self.rules(path, value),
+            "sandbox.mode" => sandbox.on = choice(path, value)? != "off",
+            "sandbox.network" => sandbox.network = flag(value)?,
+            "sandbox.writable" => self.settings.sandbox.writable = self.folders(path, value),
+            "sandbox.readable" => self.settings.sandbox.readable = self.readable(path, value),
+            "limits.rounds" => self.settings.max_rounds = positive(value)?,
+            "limits.toolSeconds" => limits.usual = seconds(value)?,
+            "limits.maxToolSeconds" => limits.longest = seconds(value)?,
+            _ => {
                 if let Some(event) = path.strip_prefix("hooks.").and_then(HookEvent::named) {
                     self.hooks(path, event, value);
                 }
             }
-            _ => {}
         }
-    }
-
-    fn model(&mut self, path: &str, value: &Value) {
-        match path {
-            "model.provider" => {
-                let choice = self.one_of(path, value);
-                self.settings.model.provider =
-                    choice.and_then(ProviderChoice::parse).unwrap_or_default();
-            }
-            "model.api" => {
-                let choice = self.one_of(path, value);
-                self.settings.model.api = choice.and_then(ApiChoice::parse).unwrap_or_default();
-            }
-            "model.name" => self.settings.model.name = self.text(path, value),
-            "model.baseUrl" => self.settings.model.base_url = self.text(path, value),
-            "model.plainHttpHosts" => {
-                self.settings.model.plain_http_hosts = self.hosts(path, value);
-            }
-            "model.replayFile" => {
-                self.settings.model.replay_file = self.text(path, value).map(Into::into)
-            }
-            "model.maxTokens" => self.settings.model.max_tokens = self.positive(path, value),
-            "model.contextTokens" => {
-                self.settings.model.context.tokens = self.positive(path, value).map(u64::from)
-            }
-            "model.price.input" => self.price[0] = self.dollars(path, value),
-            "model.price.cachedInput" => self.price[1] = self.dollars(path, value),
-            "model.price.output" => self.price[2] = self.dollars(path, value),
-            _ => {}
-        }
-    }
-
-    fn plan(&mut self, path: &str, value: &Value) {
-        match path {
-            "plan.dialect" => {
-                if let Some(name) = self.one_of(path, value) {
-                    self.settings.dialect = Dialect::all().find(|it| it.name() == name);
-                }
-            }
-            "plan.initialReminder" => {
-                set(&mut self.settings.reminders.initial, self.faults.as_mut(), path, value)
-            }
-            "plan.verification" => {
-                set(&mut self.settings.reminders.verification, self.faults.as_mut(), path, value)
-            }
-            "plan.endReminder" => {
-                set(&mut self.settings.reminders.end, self.faults.as_mut(), path, value)
-            }
-            "plan.texts.initial" => self.settings.reminders.texts.initial = self.text(path, value),
-            "plan.texts.stale" => self.settings.reminders.texts.stale = self.text(path, value),
-            "plan.texts.unplanned" => {
-                self.settings.reminders.texts.unplanned = self.text(path, value)
-            }
-            "plan.texts.verification" => {
-                self.settings.reminders.texts.verification = self.text(path, value)
-            }
-            "plan.reminder.policy" => {
-                self.reminder_policy = self.one_of(path, value).map(str::to_owned);
-            }
-            "plan.reminder.rounds" => self.reminder_rounds = self.positive(path, value),
-            _ => {}
-        }
-    }
-
-    fn review(&mut self, path: &str, value: &Value) {
-        match path {
-            "review.mode" => {
-                self.settings.review_mode = match self.one_of(path, value) {
-                    Some("ask") => ReviewMode::Ask,
-                    Some("auto") => ReviewMode::Auto,
-                    Some("plan") => ReviewMode::Plan,
-                    _ => ReviewMode::Review,
-                };
-            }
-            "review.saveAtTurnEnd" => {
-                set(&mut self.settings.save_at_turn_end, self.faults.as_mut(), path, value)
-            }
-            _ => {}
-        }
-    }
-
-    fn command(&mut self, path: &str, value: &Value) {
-        match path {
-            "shell.approval" => {
-                let approval = self.one_of(path, value);
-                self.commands.unasked = approval == Some("allowlist");
-            }
-            "shell.allow" => self.commands.allow = self.rules(path, value),
-            "shell.deny" => self.commands.deny = self.rules(path, value),
-            "sandbox.mode" => {
-                self.settings.sandbox.on = self.one_of(path, value) != Some("off");
-            }
-            "sandbox.network" => {
-                set(&mut self.settings.sandbox.network, self.faults.as_mut(), path, value)
-            }
-            "sandbox.writable" => self.settings.sandbox.writable = self.folders(path, value),
-            "sandbox.readable" => {
-                let paths = self.folders(path, value);
-                let home = std::env::home_dir().unwrap_or_default();
-                let (below, other): (Vec<_>, Vec<_>) =
-                    paths.into_iter().partition(|path| path.starts_with(&home) && *path != home);
-                for path_ in other {
-                    let shown = path_.display();
-                    self.invalid(path, format!("`{shown}` is not below the home folder"));
-                }
-                self.settings.sandbox.readable = below;
-            }
-            _ => {}
-        }
-    }
-
-    fn limit(&mut self, path: &str, value: &Value) {
-        match path {
-            "limits.rounds" => {
-                if let Some(rounds) = self.positive(path, value) {
-                    self.settings.max_rounds = rounds;
-                }
-            }
-            "limits.toolSeconds" => {
-                if let Some(seconds) = self.positive(path, value) {
-                    self.settings.command_limits.usual = Duration::from_secs(seconds.into());
-                }
-            }
-            "limits.maxToolSeconds" => {
-                if let Some(seconds) = self.positive(path, value) {
-                    self.settings.command_limits.longest = Duration::from_secs(seconds.into());
-                }
-            }
-            _ => {}
-        }
+        Ok(())
     }
 
     fn finish(mut self) -> (Settings, Vec<StatusProblem>) {
@@ -334,14 +252,6 @@ impl SettingsReader {
         (self.settings, self.faults)
     }
 
-    fn dollars(&mut self, path: &str, value: &Value) -> Option<f64> {
-        let dollars = value.as_f64().filter(|dollars| *dollars >= 0.0);
-        if dollars.is_none() {
-            self.wrong(path, "a number, not below zero", value);
-        }
-        dollars
-    }
-
     /// Reads hooks: each is a command, or an object with `command` and optionally `tools` and
     /// `seconds`. A hook with any invalid member does not run, because half of a check gives false
     /// safety.
@@ -357,57 +267,12 @@ impl SettingsReader {
         }
     }
 
-    /// Reads text; an empty string means "not set", as editors send it.
-    fn text(&mut self, path: &str, value: &Value) -> Option<String> {
-        match value.as_str() {
-            Some(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-            None => {
-                self.wrong(path, "a string", value);
-                None
-            }
-        }
+    fn wrong(&mut self, path: &str, expected: impl Into<String>, value: &Value) {
+        self.faults.push(Fault::Type(expected.into()).of(path, value));
     }
 
-    /// Reads a value of the enumeration that the table defines for this key.
-    fn one_of<'a>(&mut self, path: &str, value: &'a Value) -> Option<&'a str> {
-        let names = settings::choices(path);
-        match value.as_str() {
-            Some(name) if names.contains(&name) => Some(name),
-            Some(name) => {
-                self.faults.push(fault::not_a_choice(path, name, &names));
-                None
-            }
-            None => {
-                self.wrong(path, "a string", value);
-                None
-            }
-        }
-    }
-
-    fn positive(&mut self, path: &str, value: &Value) -> Option<u32> {
-        let number = value
-            .as_u64()
-            .and_then(|number| u32::try_from(number).ok())
-            .filter(|number| *number > 0);
-        if number.is_none() {
-            self.wrong(path, "a whole number above zero", value);
-        }
-        number
-    }
-
-    fn wrong(&mut self, path: &str, expected: &str, value: &Value) {
-        self.faults.push(fault::wrong_type(path, expected, value));
-    }
-
-    fn invalid(&mut self, path: &str, reason: impl std::fmt::Display) {
-        self.faults.push(fault::invalid(path, reason));
-    }
-}
-
-fn set(target: &mut bool, faults: &mut Vec<StatusProblem>, path: &str, value: &Value) {
-    match value.as_bool() {
-        Some(on) => *target = on,
-        None => faults.push(fault::wrong_type(path, "true or false", value)),
+    fn invalid(&mut self, path: &str, reason: impl Into<String>) {
+        self.faults.push(Fault::Invalid(reason.into()).of(path, &Value::Null));
     }
 }
 

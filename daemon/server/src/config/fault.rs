@@ -1,30 +1,62 @@
-//! Settings that were ignored.
+//! Values of settings as they should be, and the faults of others, which are ignored.
 
-use std::fmt;
-
-use cairn_protocol::StatusProblem;
+use cairn_protocol::{StatusProblem, settings};
 use serde_json::Value;
 
-pub(super) fn unknown(path: &str) -> StatusProblem {
-    StatusProblem::SettingUnknown { setting: full(path) }
+pub(super) enum Fault {
+    Unknown,
+    /// Another type than the named one.
+    Type(String),
+    /// None of the values that the table defines for the key.
+    Choice,
+    Invalid(String),
 }
 
-pub(super) fn wrong_type(path: &str, expected: &str, found: &Value) -> StatusProblem {
-    let (expected, found) = (expected.to_owned(), type_of(found));
-    StatusProblem::SettingType { setting: full(path), expected, found }
+impl Fault {
+    pub(super) fn of(self, path: &str, value: &Value) -> StatusProblem {
+        let setting = if path.is_empty() { "cairn".to_owned() } else { format!("cairn.{path}") };
+        match self {
+            Self::Unknown => StatusProblem::SettingUnknown { setting },
+            Self::Type(expected) => {
+                StatusProblem::SettingType { setting, expected, found: type_of(value) }
+            }
+            Self::Choice => StatusProblem::SettingChoice {
+                setting,
+                value: value.as_str().unwrap_or_default().to_owned(),
+                choices: settings::choices(path).join(", "),
+            },
+            Self::Invalid(reason) => StatusProblem::SettingInvalid { setting, reason },
+        }
+    }
 }
 
-pub(super) fn not_a_choice(path: &str, value: &str, choices: &[&str]) -> StatusProblem {
-    let (value, choices) = (value.to_owned(), choices.join(", "));
-    StatusProblem::SettingChoice { setting: full(path), value, choices }
+fn expected<T>(value: Option<T>, what: &str) -> Result<T, Fault> {
+    value.ok_or_else(|| Fault::Type(what.to_owned()))
 }
 
-pub(super) fn invalid(path: &str, reason: impl fmt::Display) -> StatusProblem {
-    StatusProblem::SettingInvalid { setting: full(path), reason: reason.to_string() }
+pub(super) fn flag(value: &Value) -> Result<bool, Fault> {
+    expected(value.as_bool(), "true or false")
 }
 
-fn full(path: &str) -> String {
-    if path.is_empty() { "cairn".to_owned() } else { format!("cairn.{path}") }
+/// Reads text; an empty string means "not set", as editors send it.
+pub(super) fn text(value: &Value) -> Result<Option<String>, Fault> {
+    let text = expected(value.as_str(), "a string")?.trim();
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+pub(super) fn positive(value: &Value) -> Result<u32, Fault> {
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    expected(number.filter(|number| *number > 0), "a whole number above zero")
+}
+
+pub(super) fn dollars(value: &Value) -> Result<f64, Fault> {
+    expected(value.as_f64().filter(|dollars| *dollars >= 0.0), "a number, not below zero")
+}
+
+/// Reads a value of the enumeration that the table defines for this key.
+pub(super) fn choice<'a>(path: &str, value: &'a Value) -> Result<&'a str, Fault> {
+    let name = expected(value.as_str(), "a string")?;
+    if settings::choices(path).contains(&name) { Ok(name) } else { Err(Fault::Choice) }
 }
 
 pub(super) fn type_of(value: &Value) -> String {

@@ -15,26 +15,22 @@ const MAX_RULE_BYTES: usize = 4 * 1024;
 impl SettingsReader {
     /// Reads rules; reports the invalid ones.
     pub(super) fn rules(&mut self, path: &str, value: &Value) -> Vec<Rule> {
-        let Some(entries) = value.as_array() else {
-            self.wrong(path, "a list of commands", value);
-            return Vec::new();
-        };
         let mut rules = Vec::new();
+        let entries = self.entries(path, value, "commands");
         if entries.len() > MAX_RULES {
             self.invalid(path, format!("only the first {MAX_RULES} commands are used"));
         }
-        for entry in entries.iter().take(MAX_RULES) {
-            if entry.as_str().is_some_and(|text| text.len() > MAX_RULE_BYTES) {
+        for text in entries.into_iter().take(MAX_RULES) {
+            if text.len() > MAX_RULE_BYTES {
                 let most = MAX_RULE_BYTES;
                 self.invalid(path, format!("a command has more than {most} bytes and is not used"));
                 continue;
             }
-            match entry.as_str().map(|text| (text, Rule::parse(text))) {
-                Some((_, Some(rule))) => rules.push(rule),
-                Some((text, None)) => self.invalid(path, format!(
+            match Rule::parse(text) {
+                Some(rule) => rules.push(rule),
+                None => self.invalid(path, format!(
                     "`{text}` is not one plain command (a last word `*` stands for any further words)"
                 )),
-                None => self.wrong(path, "commands as strings", entry),
             }
         }
         rules
@@ -43,11 +39,11 @@ impl SettingsReader {
     /// Entries of a list of texts; a fault for each other value.
     fn entries<'v>(&mut self, path: &str, value: &'v Value, what: &str) -> Vec<&'v str> {
         let Some(entries) = value.as_array() else {
-            self.wrong(path, &format!("a list of {what}"), value);
+            self.wrong(path, format!("a list of {what}"), value);
             return Vec::new();
         };
         for entry in entries.iter().filter(|entry| !entry.is_string()) {
-            self.wrong(path, &format!("{what} as strings"), entry);
+            self.wrong(path, format!("{what} as strings"), entry);
         }
         entries.iter().filter_map(Value::as_str).collect()
     }
@@ -82,5 +78,17 @@ impl SettingsReader {
             }
         }
         folders
+    }
+
+    /// Reads folders below the home folder; reports the others.
+    pub(super) fn readable(&mut self, path: &str, value: &Value) -> Vec<PathBuf> {
+        let home = std::env::home_dir().unwrap_or_default();
+        let is_below = |folder: &PathBuf| folder.starts_with(&home) && *folder != home;
+        let (below, other): (Vec<_>, Vec<_>) =
+            self.folders(path, value).into_iter().partition(is_below);
+        for folder in other {
+            self.invalid(path, format!("`{}` is not below the home folder", folder.display()));
+        }
+        below
     }
 }
