@@ -127,6 +127,11 @@ impl Faults {
         self.all.sort_by_key(|fault| (fault.index.is_some(), fault.kind.rule(), fault.index));
     }
 
+    /// Each fault with its place.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.all.iter().map(|fault| format!("{}{}", self.place(fault), fault.kind))
+    }
+
     fn place(&self, Fault { index, field, .. }: &Fault) -> String {
         match (self.form, index) {
             (Form::List(list), None) => format!("{list}: "),
@@ -168,8 +173,8 @@ impl fmt::Display for Faults {
             Form::Tasks => ("Nothing was changed", "make the call"),
         };
         writeln!(f, "{unchanged}, because of:")?;
-        for fault in self.all.iter().take(LISTED) {
-            writeln!(f, "- {}{}", self.place(fault), fault.kind)?;
+        for line in self.lines().take(LISTED) {
+            writeln!(f, "- {line}")?;
         }
         if self.all.len() > LISTED {
             writeln!(f, "- and {} more", self.all.len() - LISTED)?;

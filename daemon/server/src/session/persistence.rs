@@ -89,33 +89,34 @@ impl Sessions {
     }
 
     pub(super) fn restore(&mut self, loaded: Loaded, place: RestoreOrder) {
-        let id = loaded.header.session_id.clone();
+        let Loaded { header, facts, streamed, page, messages, hold } = loaded;
+        let id = header.session_id.clone();
         if self.entries.contains_key(&id) {
             return;
         }
-        self.services.rev_after(loaded.rev);
+        self.services.rev_after(facts.rev);
         let settings = self.config.turn_settings(&self.config.choice.info.name);
-        let machine = machine(settings, loaded.memory, loaded.unheard);
-        let (journal, read_only) = match loaded.hold {
+        let machine = machine(settings, facts.memory, facts.unheard);
+        let (journal, read_only) = match hold {
             Hold::Ours(journal) => (started(Writer::spawn(journal, self.on_storage())), None),
             Hold::ReadOnly(cause) => (None, Some(cause)),
         };
-        let (turn, plan) = (loaded.turn, loaded.plan);
+        let (turn, plan) = (facts.turn, facts.plan);
         let mode = turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode);
         let mut entry = SessionEntry {
             task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
-            title: loaded.title,
-            name: loaded.name,
-            turns: loaded.turns,
-            work: PlanWork::of(plan.as_ref(), loaded.history),
-            tools: loaded.tools,
-            queue: Queue::restored(loaded.queue),
-            messages: loaded.messages,
+            title: facts.title,
+            name: facts.name,
+            turns: facts.turns,
+            work: PlanWork::of(plan.as_ref(), facts.history),
+            tools: facts.tools,
+            queue: Queue::restored(facts.queue),
+            messages,
             journal,
             read_only,
-            before: loaded.page.entries,
-            earlier: loaded.page.earlier,
-            ..self.new_entry(&id, machine, loaded.header.surroundings, mode)
+            before: page.entries,
+            earlier: page.earlier,
+            ..self.new_entry(&id, machine, header.surroundings, mode)
         };
         let interrupted = matches!(&turn, Some((_, None)));
         let ended = turn.map(|(TurnLine { turn_id, .. }, ended)| {
@@ -125,13 +126,13 @@ impl Sessions {
             let phase = phase_of_end(&entry, ended, interrupted);
             entry.restore_turn(&ended.turn_id, self.services.next_rev(), phase, interrupted);
         }
-        if let Some(record) = loaded.streamed {
+        if let Some(record) = streamed {
             entry.write(&Line::Step(record));
         }
         // The system prompt and the tools are not known yet; the next turn adds their tokens.
         entry.measure(&self.config, "", &[]);
         entry.write_steps();
-        self.subagents.restore(&self.services, &id, loaded.subagents);
+        self.subagents.restore(&self.services, &id, facts.subagents);
         if let Some(turn_id) = turn_of_plan(plan, &entry) {
             entry.publish_plan(&self.config, &turn_id.into(), Vec::new());
         }

@@ -48,13 +48,22 @@ pub const NAME: usize = 200;
 #[derive(Debug)]
 pub struct Loaded {
     pub header: Header,
-    pub memory: RestoredSession,
+    pub facts: Facts,
     /// Text that streamed when the process ended, as a record that the journal does not have.
     pub streamed: Option<Record>,
-    /// Task of a turn that ended before the task was added to the conversation.
-    pub unheard: Option<String>,
     /// Last page of the transcript.
     pub page: Page,
+    /// Number of messages of the transcript.
+    pub messages: u32,
+    pub hold: Hold,
+}
+
+/// Facts that the lines of a session tell.
+#[derive(Debug, Default)]
+pub struct Facts {
+    pub memory: RestoredSession,
+    /// Task of a turn that ended before the task was added to the conversation.
+    pub unheard: Option<String>,
     /// First words of the first task.
     pub title: Option<String>,
     /// Name that the user gave it.
@@ -71,11 +80,8 @@ pub struct Loaded {
     pub queue: Vec<FollowUpLine>,
     /// Newest state of each of the newest subagents.
     pub subagents: Vec<SubagentNotification>,
-    /// Number of messages of the transcript.
-    pub messages: u32,
     /// Highest revision in the journal and the transcript.
     pub rev: u32,
-    pub hold: Hold,
 }
 
 /// Access of this process to a session.
@@ -175,21 +181,10 @@ fn fault(what: impl Into<String>) -> io::Error {
 #[derive(Default)]
 struct Reading {
     header: Option<Header>,
-    memory: RestoredSession,
-    unheard: Option<String>,
+    facts: Facts,
     /// Text of the answer that streams.
     streamed: String,
     transcript: Transcript,
-    title: Option<String>,
-    name: Option<String>,
-    turns: u32,
-    turn: Option<(TurnLine, Option<EndedLine>)>,
-    plan: Option<PlanNotification>,
-    history: Vec<EarlierPlan>,
-    tools: Vec<ToolNotification>,
-    queue: Vec<FollowUpLine>,
-    subagents: Vec<SubagentNotification>,
-    rev: u32,
 }
 
 impl Reading {
@@ -198,67 +193,69 @@ impl Reading {
         match line {
             Line::Session(header) => self.header = Some(header),
             Line::Turn(turn) => {
-                self.queue.retain(|item| Some(&item.id) != turn.follow_up.as_ref());
-                self.tools.clear();
-                self.turns += 1;
-                self.title.get_or_insert_with(|| title(&turn.task));
-                self.unheard = Some(turn.task.clone());
-                self.turn = Some((turn, None));
+                self.facts.queue.retain(|item| Some(&item.id) != turn.follow_up.as_ref());
+                self.facts.tools.clear();
+                self.facts.turns += 1;
+                self.facts.title.get_or_insert_with(|| title(&turn.task));
+                self.facts.unheard = Some(turn.task.clone());
+                self.facts.turn = Some((turn, None));
             }
             Line::Step(record) => self.step(record),
             Line::Steps(records) => records.into_iter().for_each(|record| self.step(record)),
             Line::Plan(plan) => {
-                self.rev = self.rev.max(plan.rev);
-                self.plan = Some(plan);
+                self.facts.rev = self.facts.rev.max(plan.rev);
+                self.facts.plan = Some(plan);
             }
             Line::Tool(tool) => {
-                self.rev = self.rev.max(tool.rev);
-                self.tools.push(tool);
+                self.facts.rev = self.facts.rev.max(tool.rev);
+                self.facts.tools.push(tool);
             }
             Line::Subagent(subagent) => self.subagent(subagent),
             Line::SubagentStep(_) | Line::Notice(_) => {}
             Line::Streamed(Some(text)) => self.streamed.push_str(&text),
             Line::Streamed(None) => self.streamed.clear(),
             Line::Ended(ended) => self.ended(ended),
-            Line::Queue(queue) => self.queue = queue,
-            Line::Digest(digest) => self.name = digest.name,
+            Line::Queue(queue) => self.facts.queue = queue,
+            Line::Digest(digest) => self.facts.name = digest.name,
         }
     }
 
     fn subagent(&mut self, subagent: SubagentNotification) {
-        match self.subagents.iter_mut().find(|known| known.session_id == subagent.session_id) {
+        match self.facts.subagents.iter_mut().find(|known| known.session_id == subagent.session_id)
+        {
             Some(known) => *known = subagent,
-            None => self.subagents.push(subagent),
+            None => self.facts.subagents.push(subagent),
         }
-        if self.subagents.len() > MAX_SUBAGENTS {
-            self.subagents.remove(0);
+        if self.facts.subagents.len() > MAX_SUBAGENTS {
+            self.facts.subagents.remove(0);
         }
     }
 
     fn step(&mut self, record: Record) {
         if let Record::Item(Item::User(_)) = &record {
-            self.unheard = None;
+            self.facts.unheard = None;
         }
         if let Record::Item(Item::Assistant(_)) = &record {
             self.streamed.clear();
         }
-        self.memory.add(record);
+        self.facts.memory.add(record);
     }
 
     fn ended(&mut self, ended: EndedLine) {
         let (turn_id, reason) = (ended.turn_id.clone(), ended.reason);
-        let Some((turn, end)) = self.turn.as_mut().filter(|(turn, _)| turn.turn_id == turn_id)
+        let Some((turn, end)) =
+            self.facts.turn.as_mut().filter(|(turn, _)| turn.turn_id == turn_id)
         else {
             return;
         };
         *end = Some(ended);
         if let Some(plan) =
-            self.plan.clone().filter(|plan| turn_id == plan.turn_id && plan.total > 0)
+            self.facts.plan.clone().filter(|plan| turn_id == plan.turn_id && plan.total > 0)
         {
             let task = turn.task.clone();
-            self.history.push(EarlierPlan { turn_id: turn_id.into(), task, reason, plan });
-            if self.history.len() > HISTORY_KEPT {
-                self.history.remove(0);
+            self.facts.history.push(EarlierPlan { turn_id: turn_id.into(), task, reason, plan });
+            if self.facts.history.len() > HISTORY_KEPT {
+                self.facts.history.remove(0);
             }
         }
     }
@@ -267,32 +264,16 @@ impl Reading {
         let streamed = unfinished(&self.streamed);
         if let Some(record) = &streamed {
             self.transcript.record(record);
-            self.memory.add(record.clone());
+            self.facts.memory.add(record.clone());
         }
-        let Reading { header, memory, unheard, transcript, title, name, turns, .. } = self;
-        let header = header.ok_or_else(|| fault("it has no beginning"))?;
+        let header = self.header.ok_or_else(|| fault("it has no beginning"))?;
         if header.version > VERSION {
             return Err(fault(format!("version {} is newer than this Cairn", header.version)));
         }
-        Ok(Loaded {
-            header,
-            memory,
-            streamed,
-            unheard,
-            title,
-            name,
-            turns,
-            turn: self.turn,
-            plan: self.plan,
-            history: self.history,
-            tools: self.tools,
-            queue: self.queue,
-            subagents: self.subagents,
-            messages: transcript.messages(),
-            rev: self.rev.max(transcript.rev()),
-            page: transcript.page().unwrap_or_default(),
-            hold,
-        })
+        let (mut facts, transcript) = (self.facts, self.transcript);
+        facts.rev = facts.rev.max(transcript.rev());
+        let (messages, page) = (transcript.messages(), transcript.page().unwrap_or_default());
+        Ok(Loaded { header, facts, streamed, page, messages, hold })
     }
 }
 

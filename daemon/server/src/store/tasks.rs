@@ -267,8 +267,7 @@ fn read_task(path: &Path, id: u32) -> anyhow::Result<GraphTask> {
     let task: GraphTask = serde_json::from_value(file["task"].take())?;
     ensure!(task.id == id, "holds the task #{}", task.id);
     if let Err(faults) = task.check() {
-        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        bail!("{}", faults.join("; "));
+        bail!("{}", faults.lines().collect::<Vec<_>>().join("; "));
     }
     Ok(task)
 }

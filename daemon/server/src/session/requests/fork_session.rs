@@ -11,10 +11,7 @@ use crate::{
         event::LoadedPart,
         session_list::{blocking, saved, unknown},
     },
-    store::{
-        session_list,
-        sessions::{self, Loaded},
-    },
+    store::{session_list, sessions},
 };
 
 pub(crate) fn fork_session(
@@ -39,8 +36,9 @@ pub(crate) fn fork_session(
         saved(writer).await;
         blocking(move || {
             let name = session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
-            let loaded = sessions::load(&sessions::journal_path(&folder, &to))?;
-            Ok(LoadedPart::Session(Box::new(Loaded { name, ..loaded })))
+            let mut loaded = sessions::load(&sessions::journal_path(&folder, &to))?;
+            loaded.facts.name = name;
+            Ok(LoadedPart::Session(Box::new(loaded)))
         })
         .await
     });
