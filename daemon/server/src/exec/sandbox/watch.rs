@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use cairn_core::text::Text;
+use cairn_core::{policy::control_files::Zone, text::Text};
 
 use super::{
     control_files::ControlFiles,
@@ -32,7 +32,7 @@ mod saved;
 mod state;
 
 use judge::ScanMoment;
-use record::{Mounts, WatchRecord, WatchState};
+use record::{Mounts, Root, WatchRecord, WatchState};
 use saved::SavedTexts;
 use state::{Shared, WatchedRoot, canonical};
 
@@ -123,12 +123,16 @@ impl Watch {
         for WatchState { roots, mounts, named, skipped } in record::take_abandoned(state, &folders)
         {
             let parent = shared.quarantine_parent.clone();
-            let mut before = Shared { named, skipped, ..Shared::new(parent) };
-            before.running.insert(0, mounts);
-            before.roots = roots
-                .into_iter()
-                .map(|(path, zone, known)| WatchedRoot { known, ..WatchedRoot::new(path, zone) })
-                .collect();
+            let mut before = Shared::new(parent);
+            before.named = named.into_iter().map(PathBuf::from).collect();
+            before.skipped = skipped.into_iter().map(PathBuf::from).collect();
+            before.running.insert(0, mounts.into_iter().map(|(at, id)| (at.into(), id)).collect());
+            let root = |(path, is_repository, known): Root| {
+                let zone = if is_repository { Zone::Repository } else { Zone::Project };
+                let known = known.into_iter().map(|(at, stamp)| (at.into(), stamp)).collect();
+                WatchedRoot { known, ..WatchedRoot::new(path.into(), zone) }
+            };
+            before.roots = roots.into_iter().map(root).collect();
             before.scan(ScanMoment::Ended, &self.saved);
             shared.left.extend(before.left);
         }
@@ -184,15 +188,15 @@ impl Watching {
         let Some(state) = &self.watch.state else { return Ok(()) };
         if shared.record.is_none() {
             let mounts = shared.running.values().flatten();
+            let root = |root: &WatchedRoot| {
+                let known = root.known.iter().map(|(at, stamp)| (at.into(), *stamp)).collect();
+                (root.path.clone().into(), root.zone == Zone::Repository, known)
+            };
             let recorded = WatchState {
-                roots: shared
-                    .roots
-                    .iter()
-                    .map(|root| (root.path.clone(), root.zone, root.known.clone()))
-                    .collect(),
-                mounts: mounts.map(|(path, identity)| (path.clone(), *identity)).collect(),
-                named: shared.named.clone(),
-                skipped: shared.skipped.clone(),
+                roots: shared.roots.iter().map(root).collect(),
+                mounts: mounts.map(|(path, identity)| (path.into(), *identity)).collect(),
+                named: shared.named.iter().map(Into::into).collect(),
+                skipped: shared.skipped.iter().map(Into::into).collect(),
             };
             shared.record = Some(WatchRecord::write(state, &recorded)?);
         }

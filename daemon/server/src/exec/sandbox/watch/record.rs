@@ -4,22 +4,18 @@
 //! A record is locked as long as its daemon lives. Only unlocked records are read.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     ffi::OsString,
     fs::{self, File},
     io::{self, Read, Write},
-    os::unix::{
-        ffi::{OsStrExt, OsStringExt},
-        fs::{DirBuilderExt, OpenOptionsExt},
-    },
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::control_files::Zone;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::super::path_scan::{PathSnapshot, Stamp};
+use super::super::path_scan::Stamp;
 
 const FOLDER: &str = "running-commands";
 const MAX_RECORD_BYTES: u64 = 64 * 1024 * 1024;
@@ -36,35 +32,19 @@ pub(super) struct WatchRecord {
 /// writable one.
 pub(super) type Mounts = HashMap<PathBuf, Option<(u64, u64)>>;
 
-/// State of the watch when a command begins.
-#[derive(Debug, PartialEq)]
+/// Watched folder, whether it is a repository's own, and the trusted control files in it.
+pub(super) type Root = (OsString, bool, Vec<(OsString, Stamp)>);
+
+/// State of the watch when a command begins. Serde writes an [`OsString`] as bytes: a path may not be UTF-8.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct WatchState {
-    /// Watched folders with the trusted control files in each.
-    pub(super) roots: Vec<(PathBuf, Zone, PathSnapshot)>,
-    pub(super) mounts: Mounts,
+    pub(super) roots: Vec<Root>,
+    /// As in [`Mounts`].
+    pub(super) mounts: Vec<(OsString, Option<(u64, u64)>)>,
     /// Paths that git's settings name.
-    pub(super) named: BTreeSet<PathBuf>,
+    pub(super) named: Vec<OsString>,
     /// Folders that are not watched.
-    pub(super) skipped: BTreeSet<PathBuf>,
-}
-
-/// Serialized [`WatchState`]. Paths are bytes, because they may not be UTF-8.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    roots: Vec<WrittenRoot>,
-    mounts: Vec<WrittenMount>,
-    named: Vec<Vec<u8>>,
-    skipped: Vec<Vec<u8>>,
-}
-
-/// Entry of [`Mounts`].
-type WrittenMount = (Vec<u8>, Option<(u64, u64)>);
-
-#[derive(Serialize, Deserialize)]
-struct WrittenRoot {
-    path: Vec<u8>,
-    repository: bool,
-    known: Vec<(Vec<u8>, Stamp)>,
+    pub(super) skipped: Vec<OsString>,
 }
 
 impl WatchRecord {
@@ -75,7 +55,7 @@ impl WatchRecord {
         let path = folder.join(format!("{}.json", uuid::Uuid::now_v7()));
         let mut file = File::options().write(true).create_new(true).mode(0o600).open(&path)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        file.write_all(&serde_json::to_vec(&Written::from(state)).map_err(io::Error::other)?)?;
+        file.write_all(&serde_json::to_vec(state).map_err(io::Error::other)?)?;
         file.sync_all()?;
         File::open(&folder)?.sync_all()?;
         Ok(Self { path, _locked: file })
@@ -102,12 +82,12 @@ pub(super) fn take_abandoned(state_folder: &Path, folders: &[PathBuf]) -> Vec<Wa
         }
         let mut text = Vec::new();
         let read = (&file).take(MAX_RECORD_BYTES).read_to_end(&mut text);
-        let written = read.ok().and_then(|_| serde_json::from_slice::<Written>(&text).ok());
         // `None` if the record is incomplete; then its command had not started.
-        let state = written.map(WatchState::from);
+        let state = read.ok().and_then(|_| serde_json::from_slice::<WatchState>(&text).ok());
         let concerns_folders = state.as_ref().is_none_or(|state| {
             let mut roots = state.roots.iter();
             roots.any(|(root, ..)| {
+                let root = Path::new(root);
                 folders.iter().any(|it| it.starts_with(root) || root.starts_with(it))
             })
         });
@@ -117,47 +97,4 @@ pub(super) fn take_abandoned(state_folder: &Path, folders: &[PathBuf]) -> Vec<Wa
         }
     }
     abandoned
-}
-
-fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_bytes().to_vec()
-}
-
-fn path(bytes: Vec<u8>) -> PathBuf {
-    OsString::from_vec(bytes).into()
-}
-
-impl From<&WatchState> for Written {
-    fn from(state: &WatchState) -> Self {
-        let root = |(path, zone, known): &(PathBuf, Zone, PathSnapshot)| WrittenRoot {
-            path: bytes(path),
-            repository: *zone == Zone::Repository,
-            known: known.iter().map(|(path, stamp)| (bytes(path), *stamp)).collect(),
-        };
-        let mounts = state.mounts.iter();
-        Self {
-            roots: state.roots.iter().map(root).collect(),
-            mounts: mounts.map(|(path, identity)| (bytes(path), *identity)).collect(),
-            named: state.named.iter().map(|path| bytes(path)).collect(),
-            skipped: state.skipped.iter().map(|path| bytes(path)).collect(),
-        }
-    }
-}
-
-impl From<Written> for WatchState {
-    fn from(written: Written) -> Self {
-        let root = |root: WrittenRoot| {
-            let zone = if root.repository { Zone::Repository } else { Zone::Project };
-            let known = root.known.into_iter().map(|(at, stamp)| (path(at), stamp));
-            (path(root.path), zone, known.collect())
-        };
-        let mounts: HashMap<_, _> =
-            written.mounts.into_iter().map(|(at, identity)| (path(at), identity)).collect();
-        Self {
-            roots: written.roots.into_iter().map(root).collect(),
-            mounts,
-            named: written.named.into_iter().map(path).collect(),
-            skipped: written.skipped.into_iter().map(path).collect(),
-        }
-    }
 }
