@@ -112,6 +112,7 @@ pub struct SaveFailure {
 /// the call out of `awaitingApproval`. Without `turnId` and `callId` (both empty), it asks about files
 /// that appeared during a process, and outlives the turn.
 #[apply(wire)]
+#[derive(Default)]
 pub struct ApproveParams {
     pub approval_id: String,
     pub session_id: String,

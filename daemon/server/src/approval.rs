@@ -129,67 +129,52 @@ pub fn question(
     // With its folder: consent to one file must not cover another of the same name.
     let named = |path: &Path| workspace.display(path);
     let folder = |path: &Path| folder_of(workspace, path);
-    let (asked, cwd) = match access {
+    let command_kind = match rules.unboxed {
+        true => ApprovalKind::UnsandboxedCommand,
+        false => ApprovalKind::Command,
+    };
+    let (asked, kind, cwd) = match access {
         Access::Read { path, names: _ } => {
             let path = path.as_deref();
             let file = path.map(named).unwrap_or_default();
             let cwd = path.map(folder).unwrap_or_default();
-            (ApprovalQuestion::ReadSecretFile { file }, cwd)
+            (ApprovalQuestion::ReadSecretFile { file }, Some(ApprovalKind::Read), cwd)
         }
         Access::Edit { path, .. } => {
-            (ApprovalQuestion::ChangeProtectedFile { file: named(path) }, folder(path))
+            let asked = ApprovalQuestion::ChangeProtectedFile { file: named(path) };
+            (asked, Some(ApprovalKind::Change), folder(path))
         }
         Access::Delete { path, .. } => {
-            (ApprovalQuestion::DeleteProtectedFile { file: named(path) }, folder(path))
+            let asked = ApprovalQuestion::DeleteProtectedFile { file: named(path) };
+            (asked, Some(ApprovalKind::Change), folder(path))
         }
         Access::Move { from, to, .. } => {
-            let cwd = folder(from);
-            (ApprovalQuestion::MoveProtectedFile { from: named(from), to: named(to) }, cwd)
+            let asked = ApprovalQuestion::MoveProtectedFile { from: named(from), to: named(to) };
+            (asked, Some(ApprovalKind::Change), folder(from))
         }
-        Access::Plan => (ApprovalQuestion::ChangePlan, String::new()),
-        Access::Subagent => (ApprovalQuestion::StartSubagent, String::new()),
-        Access::Process => (ApprovalQuestion::UseProcess, String::new()),
+        Access::Plan => (ApprovalQuestion::ChangePlan, None, String::new()),
+        Access::Subagent => (ApprovalQuestion::StartSubagent, None, String::new()),
+        Access::Process => (ApprovalQuestion::UseProcess, None, String::new()),
         Access::Input { process, command, cwd, .. } => {
             let command = excerpt(command, MAX_TITLE_BYTES);
             let asked = ApprovalQuestion::TypeIntoProcess { process: *process, command };
-            (asked, cwd.display().to_string())
+            (asked, Some(command_kind), cwd.display().to_string())
         }
         Access::Command { command: _, cwd, needs } => {
-            let asked = if rules.unboxed {
-                ApprovalQuestion::RunUnsandboxed
-            } else {
-                ApprovalQuestion::RunCommand { needs: codes::needs(*needs) }
+            let asked = match rules.unboxed {
+                true => ApprovalQuestion::RunUnsandboxed,
+                false => ApprovalQuestion::RunCommand { needs: codes::needs(*needs) },
             };
-            (asked, cwd.display().to_string())
+            (asked, Some(command_kind), cwd.display().to_string())
         }
     };
-    let kind = kind_of(access, rules);
     let (command, needs) = match access {
-        Access::Command { command, needs, .. } => (command.clone(), codes::needs(*needs)),
-        Access::Input { text, needs, .. } => (text.clone(), codes::needs(*needs)),
-        Access::Read { .. }
-        | Access::Edit { .. }
-        | Access::Delete { .. }
-        | Access::Move { .. }
-        | Access::Plan
-        | Access::Subagent
-        | Access::Process => (String::new(), Vec::new()),
+        Access::Command { command: text, needs, .. } | Access::Input { text, needs, .. } => {
+            (text.clone(), codes::needs(*needs))
+        }
+        _ => Default::default(),
     };
     Question { asked, kind, command, cwd, reasons, rules: Vec::new(), needs }
-}
-
-fn kind_of(access: &Access, rules: &CommandRules) -> Option<ApprovalKind> {
-    match access {
-        Access::Plan | Access::Subagent | Access::Process => None,
-        Access::Read { .. } => Some(ApprovalKind::Read),
-        Access::Edit { .. } | Access::Delete { .. } | Access::Move { .. } => {
-            Some(ApprovalKind::Change)
-        }
-        Access::Command { .. } | Access::Input { .. } if rules.unboxed => {
-            Some(ApprovalKind::UnsandboxedCommand)
-        }
-        Access::Command { .. } | Access::Input { .. } => Some(ApprovalKind::Command),
-    }
 }
 
 /// The workspace folder that contains a path.

@@ -11,6 +11,7 @@ use super::ActionId;
 /// Message to the user. Its text is `template` with each `{name}` replaced by the argument of that
 /// name; a client with a translation looks `template` up in it.
 #[apply(wire)]
+#[derive(Default)]
 pub struct UiMessage {
     /// Stable name of the message. A later version may add codes.
     pub code: String,

@@ -130,10 +130,29 @@ async fn ask(
     (call, preview) = looked.map_err(|error| ToolFailure::Fatal(error.into()))??;
     let risks = risks::of(access, context, !rules.unboxed);
     let risks = risks.iter().map(CommandRisk::message).collect();
-    let params = params(progress, &question, rule_folder);
-    let pattern_text = pattern.as_ref().map(Rule::to_string);
-    let ended = changed.clone().filter(|_| ended);
-    let params = ApproveParams { preview, changed: ended, risks, pattern: pattern_text, ..params };
+    let entered =
+        rule_folder.folder().filter(|_| rule_folder.is_entered() && !question.rules.is_empty());
+    let params = ApproveParams {
+        approval_id: format!("{}/{}", progress.turn, progress.call),
+        session_id: progress.session.clone().into(),
+        turn_id: progress.turn.clone().into(),
+        call_id: progress.call.clone().into(),
+        title: question.asked.message(),
+        kind: question.kind,
+        command: question.command.clone(),
+        cwd: question.cwd.clone(),
+        files: question.asked.files().map(|files| files.message()),
+        reasons: question.reasons.iter().map(ApprovalReason::message).collect(),
+        rules: question.rules.iter().map(Rule::to_string).collect(),
+        pattern: pattern.as_ref().map(Rule::to_string),
+        rules_folder: entered.map(|folder| folder.display().to_string()),
+        needs: question.needs.clone(),
+        risks,
+        preview,
+        for_session: question.asked.kind().message(),
+        changed: changed.clone().filter(|_| ended),
+        ..ApproveParams::default()
+    };
     let answer = progress.ask(context, params, access.clone(), changed).await;
     let Some(answer) = answer else {
         let refused = format!("The turn ended before the user answered; {}.", no_effect(access));
@@ -259,33 +278,6 @@ async fn keep(
 fn warn(progress: &CallProgress, context: &ToolContext, notice: TurnNotice) {
     tracing::warn!("{}", notice.english());
     progress.tell(context, notice);
-}
-
-fn params(progress: &CallProgress, question: &Question, rule_folder: &RuleFolder) -> ApproveParams {
-    let entered =
-        rule_folder.folder().filter(|_| rule_folder.is_entered() && !question.rules.is_empty());
-    ApproveParams {
-        approval_id: format!("{}/{}", progress.turn, progress.call),
-        session_id: progress.session.clone().into(),
-        turn_id: progress.turn.clone().into(),
-        call_id: progress.call.clone().into(),
-        title: question.asked.message(),
-        kind: question.kind,
-        command: question.command.clone(),
-        cwd: question.cwd.clone(),
-        files: question.asked.files().map(|files| files.message()),
-        reasons: question.reasons.iter().map(ApprovalReason::message).collect(),
-        rules: question.rules.iter().map(Rule::to_string).collect(),
-        pattern: None,
-        rules_folder: entered.map(|folder| folder.display().to_string()),
-        needs: question.needs.clone(),
-        risks: Vec::new(),
-        subagent: None,
-        preview: None,
-        for_session: question.asked.kind().message(),
-        quarantined: false,
-        changed: None,
-    }
 }
 
 /// Clause about what did not happen.

@@ -174,20 +174,13 @@ async fn question(
         call_id: asker.call,
         title: question.message(),
         kind: Some(ApprovalKind::Change),
-        command: String::new(),
         files: question.files().map(|files| files.message()),
         cwd: root.display().to_string(),
         reasons,
-        rules: Vec::new(),
-        pattern: None,
-        rules_folder: None,
-        needs: Vec::new(),
-        risks: Vec::new(),
-        subagent: None,
         preview: patch.map(|patch| Preview { patch, texts: None }),
         for_session: question.kind().message(),
         quarantined: true,
-        changed: None,
+        ..ApproveParams::default()
     };
     Ok((params, access))
 }
