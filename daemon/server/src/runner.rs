@@ -26,7 +26,9 @@ use crate::{
     ports::{Notices, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
-    tools::{Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput},
+    tools::{
+        Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, blocking,
+    },
 };
 
 mod consent;
@@ -326,8 +328,7 @@ async fn run_watched(
             tokio::spawn(left::ask_beside(progress.clone(), after.clone(), process));
         }
         (Some(running), None) => {
-            let finished = tokio::task::spawn_blocking(|| running.finish()).await;
-            finished.map_err(|error| ToolFailure::Fatal(error.into()))?;
+            blocking(|| running.finish()).await?;
         }
         (None, _) => {}
     }
@@ -352,9 +353,8 @@ fn add_own(output: &mut ToolOutput, words: &str) {
 async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFailure> {
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let sources = Arc::clone(&context.sources);
-    let looking = move || sources.command_begins(&workspace, &docs);
-    let looked = tokio::task::spawn_blocking(looking).await;
-    looked.map_err(|error| ToolFailure::Fatal(error.into()))?.map_err(|error| {
+    let looked = blocking(move || sources.command_begins(&workspace, &docs)).await?;
+    looked.map_err(|error| {
         ToolFailure::Tell(format!(
             "The command was not run: Cairn cannot record its start ({error}). Tell the user."
         ))

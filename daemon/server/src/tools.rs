@@ -36,6 +36,7 @@ use crate::{
 };
 use arguments::ArgumentReader;
 pub use failure::ToolFailure;
+pub(crate) use failure::blocking;
 pub use searches::Searches;
 
 mod arguments;

@@ -20,7 +20,7 @@ use super::{progress::CallProgress, risks};
 use crate::{
     approval::{self, Approved, Behind, Gate, Question, RuleFolder},
     hooks,
-    tools::{Access, Call, ToolContext, ToolFailure},
+    tools::{Access, Call, ToolContext, ToolFailure, blocking},
 };
 
 pub(super) enum Consent {
@@ -125,9 +125,8 @@ async fn ask(
     };
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
-    let looked = spawn_blocking(look).await;
     let preview;
-    (call, preview) = looked.map_err(|error| ToolFailure::Fatal(error.into()))??;
+    (call, preview) = blocking(look).await??;
     let risks = risks::of(access, context, !rules.unboxed);
     let risks = risks.iter().map(CommandRisk::message).collect();
     let entered =

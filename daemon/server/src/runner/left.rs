@@ -10,14 +10,13 @@ use cairn_protocol::{
     ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, ApproveResult,
     Preview, ToolState, TurnNotice, english_of_all,
 };
-use tokio::task::spawn_blocking;
 
 use super::progress::CallProgress;
 use crate::{
     exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_text},
     ports::ToolUpdate,
     processes::OngoingProcess,
-    tools::{Access, ToolContext, ToolFailure},
+    tools::{Access, ToolContext, ToolFailure, blocking},
 };
 
 /// Shown if the folder is unknown.
@@ -126,8 +125,7 @@ async fn apply(
         returned.for_each(|place| sources.user_accepted(&workspace, &docs, &place));
         failed
     };
-    let failed = spawn_blocking(move_back).await;
-    let failed = failed.map_err(|error| ToolFailure::Fatal(error.into()))?;
+    let failed = blocking(move_back).await?;
     let mut told = format!(
         "Files that git, an editor or a shell runs by itself appeared or changed while the command ran. The user allowed them, and they are back in the workspace:\n{lines}{words}"
     );
@@ -157,8 +155,7 @@ async fn question(
 ) -> Result<(ApproveParams, Access), ToolFailure> {
     let files = left.entries(|path| context.workspace.display(path));
     let seen = left.clone();
-    let patch = spawn_blocking(move || seen.patch()).await;
-    let patch = patch.map_err(|error| ToolFailure::Fatal(error.into()))?;
+    let patch = blocking(move || seen.patch()).await?;
     let count = u32::try_from(left.moved.len()).unwrap_or(u32::MAX);
     let question = ApprovalQuestion::ReturnFiles { count, files };
     let folder = left.folder().unwrap_or(Path::new(QUARANTINE)).display().to_string();

@@ -15,3 +15,10 @@ impl ToolFailure {
         Self::Tell(message.to_string())
     }
 }
+
+/// Runs blocking work on a blocking thread.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolFailure> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| ToolFailure::Fatal(error.into()))
+}

@@ -8,8 +8,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, searches::Search,
-    snapshot::blocking,
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking, searches::Search,
 };
 use crate::workspace::{Hidden, TRAPPED, Walked, Workspace, WorkspacePath};
 
@@ -179,7 +178,8 @@ async fn find(
         let matches = found.len().min(MAX_FILES) as u32;
         Ok((listed(found, walked, &search), matches))
     })
-    .await?;
+    .await
+    .flatten()?;
     let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
     Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
 }

@@ -7,11 +7,10 @@ use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
+    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking,
     glob::{PathPattern, SearchStart},
     outside::{self, Outline},
     searches::Search,
-    snapshot::blocking,
 };
 use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
 
@@ -152,7 +151,8 @@ impl GrepCall {
                 Pattern::compile(&self.pattern, self.ignore_case).map_err(ToolFailure::Tell)?;
             Ok(self.search(&context, pattern, &search))
         })
-        .await?;
+        .await
+        .flatten()?;
         let stats = ToolStats { matches: Some(matches), ..ToolStats::default() };
         Ok(ToolOutput { content, stats: Some(stats), ..ToolOutput::default() })
     }

@@ -15,8 +15,8 @@ use cairn_protocol::{Preview, PreviewTexts, ToolKind, ToolLabel, ToolStats};
 use tokio::time::Instant;
 
 use super::{
-    Access, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted, edited_lines,
-    snapshot::{self, blocking},
+    Access, Call, Proposal, Proposed, ToolContext, ToolFailure, ToolOutput, Wanted, blocking,
+    edited_lines, snapshot,
 };
 use crate::workspace::WorkspacePath;
 
@@ -251,6 +251,7 @@ async fn compute(
         Ok((base, computed))
     })
     .await
+    .flatten()
 }
 
 /// Waits, but not longer than the turn. `state`: whether the change is in the file then.
@@ -310,6 +311,7 @@ async fn kept_changing(
         )))
     })
     .await
+    .flatten()
 }
 
 /// Waits until the file has not changed for a while, or until it changed after the longest wait: then

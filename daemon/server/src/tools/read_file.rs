@@ -13,8 +13,8 @@ use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, ReadText, Tool, ToolContext, ToolFailure, ToolOutput, outside,
-    snapshot::{self, blocking},
+    ArgumentReader, Call, ReadText, Tool, ToolContext, ToolFailure, ToolOutput, blocking, outside,
+    snapshot,
 };
 use crate::{
     images,
@@ -54,8 +54,8 @@ fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, T
     let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
     let label = ToolLabel::Read { file: path.to_string() };
     let access = Access::Read { path: Some(path.as_path().to_owned()), names: path.names() };
-    Ok(Call::new(label, access, move |context| {
-        blocking(move || read(&path, offset, limit, &context))
+    Ok(Call::new(label, access, move |context| async move {
+        blocking(move || read(&path, offset, limit, &context)).await.flatten()
     }))
 }
 

@@ -49,13 +49,3 @@ pub(super) fn missing(context: &ToolContext, path: &WorkspacePath) -> ToolFailur
     };
     ToolFailure::Tell(format!("`{path}` does not exist. {hint}"))
 }
-
-/// Runs blocking disk access on a blocking thread.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,
-) -> Result<T, ToolFailure> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(ToolFailure::Fatal(error.into())),
-    }
-}

@@ -17,7 +17,7 @@ use cairn_core::{
 use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
-use super::{Access, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, label};
+use super::{Access, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, blocking, label};
 use crate::{
     hooks,
     store::tasks::{Contents, TaskList},
@@ -113,11 +113,12 @@ impl GraphCall {
         let (list, request) = (list.clone(), self.request.clone());
         blocking(move || {
             let mut contents = list.read()?;
-            Ok(contents.graph.apply(&request).map(|outcome| {
+            anyhow::Ok(contents.graph.apply(&request).map(|outcome| {
                 outcome.completed.iter().filter_map(|id| contents.graph.view(*id)).collect()
             }))
         })
         .await?
+        .map_err(obstacle)?
         .map_err(ToolFailure::tell)
     }
 }
@@ -134,7 +135,8 @@ async fn apply(
             Ok((contents.graph.apply(&request), contents))
         }
     })
-    .await?;
+    .await?
+    .map_err(obstacle)?;
     match outcome {
         Ok(outcome) => Ok((outcome, contents)),
         Err(faults) => {
@@ -142,13 +144,6 @@ async fn apply(
             Err(ToolFailure::Tell(format!("{faults}{damage}")))
         }
     }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
-) -> Result<T, ToolFailure> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(anyhow::Error::from).flatten().map_err(obstacle)
 }
 
 fn obstacle(error: anyhow::Error) -> ToolFailure {

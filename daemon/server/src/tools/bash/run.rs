@@ -11,7 +11,7 @@ use crate::{
         sandbox::{PreparedSandbox, SandboxRequest, Watching},
     },
     processes::{Handle, Waited},
-    tools::{ToolContext, ToolFailure},
+    tools::{ToolContext, ToolFailure, blocking},
     workspace::PathError,
 };
 
@@ -108,9 +108,8 @@ impl BashCall {
             ))
         };
         let workspace = Arc::clone(&context.workspace);
-        let in_place = blocking(move || Ok(workspace.check_all_in_place())).await;
-        in_place
-            .map_err(refused)?
+        blocking(move || workspace.check_all_in_place())
+            .await?
             .map_err(|error| ToolFailure::Tell(format!("The command was not run: {error}")))?;
         let config = &context.sandbox_config;
         let has_sandbox = config.backend().await.is_ok();
@@ -127,7 +126,7 @@ impl BashCall {
             let (config, git) = (config.clone(), self.needs.git);
             let folders = context.workspace.folders().to_vec();
             let begin = move || config.watch(&folders, git);
-            Some(blocking(begin).await.map_err(refused)?)
+            Some(blocking(begin).await?.map_err(refused)?)
         };
         let sandbox = if has_sandbox {
             let request = SandboxRequest {
@@ -147,12 +146,6 @@ impl BashCall {
         let Some(watching) = watching else { return Ok((sandbox, None)) };
         let registered =
             move || watching.mounted(sandbox.as_deref()).map(|()| (sandbox, Some(watching)));
-        blocking(registered).await.map_err(refused)
+        blocking(registered).await?.map_err(refused)
     }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
