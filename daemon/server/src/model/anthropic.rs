@@ -15,7 +15,6 @@ use cairn_core::{
     model::{ModelEvent, ToolSpec},
 };
 use futures_util::future::BoxFuture;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,13 +25,11 @@ pub use decoder::MessagesDecoder;
 use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
-    http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
+    http::{BaseUrl, Endpoint, Patience, Vendor, body_around, call_id_prefix},
     manners::{self, KnownServer},
 };
 
 pub const OFFICIAL_BASE_URL: &str = "https://api.anthropic.com";
-/// Version of the API. Newer ones exist; every gateway understands this one.
-pub const API_VERSION: &str = "2023-06-01";
 
 /// Limit of an answer in tokens when neither the user nor the family states one; the format requires one.
 pub const DEFAULT_MAX_TOKENS: u32 = 16_384;
@@ -44,7 +41,6 @@ pub struct AnthropicConfig {
     pub base_url: BaseUrl,
     pub model: String,
     pub key: Option<SecretString>,
-    pub version: String,
     pub patience: Patience,
     pub tool_choice: ToolChoice,
 }
@@ -61,7 +57,6 @@ impl AnthropicConfig {
             base_url,
             model: model.into(),
             key,
-            version: API_VERSION.to_owned(),
             patience: Patience::default(),
             tool_choice: ToolChoice::Auto,
         }
@@ -72,7 +67,6 @@ impl AnthropicConfig {
 #[derive(Debug)]
 pub struct Anthropic {
     model: String,
-    version: String,
     tool_choice: ToolChoice,
     turns: Turns,
     known: KnownServer,
@@ -81,12 +75,12 @@ pub struct Anthropic {
 
 impl Anthropic {
     pub fn new(config: AnthropicConfig) -> Self {
-        let AnthropicConfig { base_url, model, key, version, patience, tool_choice } = config;
+        let AnthropicConfig { base_url, model, key, patience, tool_choice } = config;
         let path = path(&base_url, "messages");
         let official = base_url.origin() == OFFICIAL_BASE_URL;
         let turns = Turns::of(official, base_url.is_loopback(), &model);
-        let endpoint = Arc::new(Endpoint::new(&base_url, &path, key, patience));
-        Self { model, version, tool_choice, turns, known: KnownServer::default(), endpoint }
+        let endpoint = Arc::new(Endpoint::new(&base_url, &path, Vendor::Anthropic, key, patience));
+        Self { model, tool_choice, turns, known: KnownServer::default(), endpoint }
     }
 
     /// Sets the lessons of the server.
@@ -149,15 +143,11 @@ impl Provider for Anthropic {
         events: mpsc::Sender<ModelEvent>,
     ) -> BoxFuture<'static, ()> {
         let body = self.body(&request);
-        let mut headers = HeaderMap::new();
-        if let Ok(version) = HeaderValue::from_str(&self.version) {
-            headers.insert(HeaderName::from_static("anthropic-version"), version);
-        }
         let decoder = MessagesDecoder::new(call_id_prefix(), request.messages);
         let endpoint = Arc::clone(&self.endpoint);
         let options = self.known.options(&self.model);
         let adapts = self.known.learns(move |failure| manners::options_lesson(options, failure));
-        Box::pin(endpoint.exchange(KeyHeader::XApiKey, headers, body, decoder, adapts, events))
+        Box::pin(endpoint.exchange(body, decoder, adapts, events))
     }
 }
 

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use cairn_core::model::{Advice, Failure, FailureKind, ModelEvent};
 use futures_util::stream;
 use reqwest::{
-    Body, Client, Response, Url,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    Body, Client, RequestBuilder, Response, Url,
+    header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -69,21 +69,28 @@ pub(super) struct Endpoint {
     url: Url,
     loopback: bool,
     key: Option<SecretString>,
+    vendor: Vendor,
     patience: Patience,
     client: OnceLock<Client>,
 }
 
-/// Header that carries the key.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum KeyHeader {
-    XApiKey,
-    Bearer,
+/// Vendor whose headers a server expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vendor {
+    /// The key in `x-api-key`, and a version of the API.
+    Anthropic,
+    /// The key as a bearer token.
+    OpenAi,
 }
+
+/// Version of Anthropic's API. Newer ones exist; every gateway understands this one.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 impl Endpoint {
     pub(super) fn new(
         base: &BaseUrl,
         path: &str,
+        vendor: Vendor,
         key: Option<SecretString>,
         patience: Patience,
     ) -> Self {
@@ -91,6 +98,7 @@ impl Endpoint {
             url: base.join(path),
             loopback: base.is_loopback(),
             key: key.map(trimmed).filter(|key| !key.expose_secret().is_empty()),
+            vendor,
             patience,
             client: OnceLock::new(),
         }
@@ -101,14 +109,12 @@ impl Endpoint {
     /// this refusal.
     pub(super) async fn exchange(
         self: Arc<Self>,
-        key_header: KeyHeader,
-        headers: HeaderMap,
         body: Vec<Bytes>,
         decoder: impl Decoder,
         adapts: impl FnOnce(&Failure) -> bool,
         events: mpsc::Sender<ModelEvent>,
     ) {
-        let outcome = match self.send(key_header, headers, body).await {
+        let outcome = match self.send(body).await {
             Ok(response) => self.read(response, decoder, &events).await,
             Err(failure) if adapts(&failure) => {
                 Err(Failure { kind: FailureKind::Adapted, ..failure })
@@ -122,22 +128,10 @@ impl Endpoint {
     }
 
     /// Reads a JSON value of at most [`MAX_JSON`] bytes.
-    pub(super) async fn get(
-        &self,
-        key_header: KeyHeader,
-        mut headers: HeaderMap,
-    ) -> Result<Value, Failure> {
-        if let Some(key) = &self.key {
-            let (name, value) = key_value(key, key_header)?;
-            headers.insert(name, value);
-        }
-        let request = self.client()?.get(self.url.clone()).headers(headers).send();
+    pub(super) async fn get(&self) -> Result<Value, Failure> {
         let read = async {
-            match request.await {
-                Ok(response) if response.status().is_success() => self.json(response).await,
-                Ok(response) => Err(self.refusal(response).await),
-                Err(error) => Err(self.no_connection(&error)),
-            }
+            let response = self.response(self.client()?.get(self.url.clone())).await?;
+            self.json(response).await
         };
         let outcome = timeout(self.patience.idle, read).await;
         outcome.unwrap_or_else(|_| Err(self.timed_out())).map_err(|failure| self.tidy(failure))
@@ -159,28 +153,44 @@ impl Endpoint {
             .map_err(|_| protocol("the answer is not JSON").advise(Advice::CheckAddress))
     }
 
-    async fn send(
-        &self,
-        key_header: KeyHeader,
-        mut headers: HeaderMap,
-        body: Vec<Bytes>,
-    ) -> Result<Response, Failure> {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = &self.key {
-            let (name, value) = key_value(key, key_header)?;
-            headers.insert(name, value);
-        }
+    async fn send(&self, body: Vec<Bytes>) -> Result<Response, Failure> {
         // A streamed body gets no `Content-Length` automatically, and some servers require one.
         let length: usize = body.iter().map(Bytes::len).sum();
-        headers.insert(CONTENT_LENGTH, length.into());
         let body = Body::wrap_stream(stream::iter(body.into_iter().map(Ok::<_, Infallible>)));
-        let request = self.client()?.post(self.url.clone()).headers(headers).body(body).send();
+        let request = self.client()?.post(self.url.clone()).body(body);
+        let request = request.header(CONTENT_TYPE, "application/json");
+        self.response(request.header(CONTENT_LENGTH, length)).await
+    }
+
+    /// Sends a request with the key. Returns the answer of a server that accepts it.
+    async fn response(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let request = request.headers(self.headers()?).send();
         match timeout(self.patience.idle, request).await {
             Ok(Ok(response)) if response.status().is_success() => Ok(response),
             Ok(Ok(response)) => Err(self.refusal(response).await),
             Ok(Err(error)) => Err(self.no_connection(&error)),
             Err(_) => Err(self.timed_out()),
         }
+    }
+
+    fn headers(&self) -> Result<HeaderMap, Failure> {
+        let mut headers = HeaderMap::new();
+        if self.vendor == Vendor::Anthropic {
+            headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+        }
+        let Some(key) = &self.key else { return Ok(headers) };
+        let (name, value) = match self.vendor {
+            Vendor::Anthropic => {
+                (HeaderName::from_static("x-api-key"), key.expose_secret().to_owned())
+            }
+            Vendor::OpenAi => (AUTHORIZATION, format!("Bearer {}", key.expose_secret())),
+        };
+        let mut value = HeaderValue::try_from(value).map_err(|_| {
+            Failure::new(FailureKind::Auth, "The API key holds characters that cannot be sent.")
+        })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(headers)
     }
 
     async fn read(
@@ -231,7 +241,7 @@ impl Endpoint {
                 if text > MAX_TEXT {
                     return Err(protocol(format!("the text is larger than {MAX_TEXT} bytes")));
                 }
-                if forward(decoded, events).await.map_err(broken)? == Flow::Over {
+                if !forward(decoded, events).await.map_err(broken)? {
                     // Releases the conversation, so that the next round appends without a copy.
                     drop(decoder);
                     self.finish(response).await;
@@ -362,14 +372,6 @@ impl Endpoint {
     }
 }
 
-/// Result of passing on events.
-#[derive(PartialEq, Eq)]
-enum Flow {
-    Go,
-    /// The answer ended, or the receiver was dropped.
-    Over,
-}
-
 /// Turns a format error within an event stream into a cut stream, which is retried. A server with
 /// another format would not send an event stream.
 fn broken(failure: Failure) -> Failure {
@@ -379,11 +381,11 @@ fn broken(failure: Failure) -> Failure {
     }
 }
 
-/// Passes events on. Returns a `Failed` as an error, so that [`Endpoint::exchange`] reports it.
+/// Passes events on. Returns false if the answer ended, or the receiver was dropped. Returns a `Failed` as an error, so that [`Endpoint::exchange`] reports it.
 async fn forward(
     decoded: Vec<ModelEvent>,
     events: &mpsc::Sender<ModelEvent>,
-) -> Result<Flow, Failure> {
+) -> Result<bool, Failure> {
     for event in decoded {
         let over = match event {
             ModelEvent::Failed(failure) => return Err(failure),
@@ -391,31 +393,15 @@ async fn forward(
             _ => false,
         };
         if events.send(event).await.is_err() || over {
-            return Ok(Flow::Over);
+            return Ok(false);
         }
     }
-    Ok(Flow::Go)
+    Ok(true)
 }
 
 /// Removes white space around a key: a pasted key often ends with a line feed.
 fn trimmed(key: SecretString) -> SecretString {
     SecretString::from(key.expose_secret().trim())
-}
-
-fn key_value(key: &SecretString, header: KeyHeader) -> Result<(HeaderName, HeaderValue), Failure> {
-    let (name, value) = match header {
-        KeyHeader::XApiKey => {
-            (HeaderName::from_static("x-api-key"), key.expose_secret().to_owned())
-        }
-        KeyHeader::Bearer => {
-            (reqwest::header::AUTHORIZATION, format!("Bearer {}", key.expose_secret()))
-        }
-    };
-    let mut value = HeaderValue::try_from(value).map_err(|_| {
-        Failure::new(FailureKind::Auth, "The API key holds characters that cannot be sent.")
-    })?;
-    value.set_sensitive(true);
-    Ok((name, value))
 }
 
 fn content_type(headers: &HeaderMap) -> String {

@@ -19,7 +19,6 @@ use cairn_core::{
 };
 use cairn_protocol::FormChange;
 use futures_util::future::BoxFuture;
-use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -30,7 +29,7 @@ pub use decoder::ChatDecoder;
 use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
-    http::{BaseUrl, Endpoint, KeyHeader, Patience, body_around, call_id_prefix},
+    http::{BaseUrl, Endpoint, Patience, Vendor, body_around, call_id_prefix},
     manners::{self, KnownServer},
 };
 
@@ -103,7 +102,7 @@ impl OpenAi {
             origin: base_url.origin(),
             known: KnownServer::default(),
             turns: Turns::of(free, base_url.is_loopback(), &model),
-            endpoint: Arc::new(Endpoint::new(&base_url, &path, key, patience)),
+            endpoint: Arc::new(Endpoint::new(&base_url, &path, Vendor::OpenAi, key, patience)),
             model,
         }
     }
@@ -285,8 +284,7 @@ impl Provider for OpenAi {
         let decoder = ChatDecoder::new(call_id_prefix(), request.messages).of_server(&self.origin);
         let endpoint = Arc::clone(&self.endpoint);
         let adapts = self.known.learns(manners::lesson);
-        let (key, headers) = (KeyHeader::Bearer, HeaderMap::new());
-        Box::pin(endpoint.exchange(key, headers, body, decoder, adapts, events))
+        Box::pin(endpoint.exchange(body, decoder, adapts, events))
     }
 }
 

@@ -14,7 +14,6 @@ use cairn_core::{
     model::{ModelEvent, ToolSpec},
 };
 use futures_util::future::BoxFuture;
-use reqwest::header::HeaderMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -24,7 +23,7 @@ pub use decoder::ResponsesDecoder;
 use super::{
     ModelRequest, Provider, ToolChoice,
     encoding::{self, IdRule, Turns},
-    http::{Endpoint, KeyHeader, body_around, call_id_prefix},
+    http::{Endpoint, Vendor, body_around, call_id_prefix},
     manners::{self, KnownServer},
     openai::{self, OpenAiConfig, is_official},
 };
@@ -53,7 +52,7 @@ impl Responses {
             known: KnownServer::default(),
             has_cache_keys: is_official(&base_url),
             wants_reasoning: !is_official(&base_url) || has_reasoning(&model),
-            endpoint: Arc::new(Endpoint::new(&base_url, &path, key, patience)),
+            endpoint: Arc::new(Endpoint::new(&base_url, &path, Vendor::OpenAi, key, patience)),
             model,
         }
     }
@@ -141,8 +140,7 @@ impl Provider for Responses {
         let endpoint = Arc::clone(&self.endpoint);
         let options = self.known.options(&self.model);
         let adapts = self.known.learns(move |failure| manners::options_lesson(options, failure));
-        let (key, headers) = (KeyHeader::Bearer, HeaderMap::new());
-        Box::pin(endpoint.exchange(key, headers, body, decoder, adapts, events))
+        Box::pin(endpoint.exchange(body, decoder, adapts, events))
     }
 }
 

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use cairn_core::model::Failure;
 use cairn_protocol::{ModelPrice, ServerModel};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::{
     anthropic::{self, AnthropicConfig},
     encoding::protocol,
-    http::{Endpoint, KeyHeader, Patience},
+    http::{Endpoint, Patience, Vendor},
     openai::{self, OpenAiConfig},
     window::{self, ContextSettings},
 };
@@ -35,34 +34,29 @@ const WINDOW_FIELDS: [&str; 5] =
 /// Server that is asked for its models.
 pub struct ModelServer {
     endpoint: Endpoint,
-    key_header: KeyHeader,
-    headers: HeaderMap,
     /// True for a server that is not the vendor's: known prices do not apply.
     own: bool,
 }
 
 impl ModelServer {
     pub(super) fn anthropic(config: AnthropicConfig, own: bool) -> Self {
-        let mut headers = HeaderMap::new();
-        if let Ok(version) = HeaderValue::from_str(&config.version) {
-            headers.insert(HeaderName::from_static("anthropic-version"), version);
-        }
         let path = anthropic::path(&config.base_url, "models");
         let patience = patience(config.base_url.is_loopback());
-        let endpoint = Endpoint::new(&config.base_url, &path, config.key, patience);
-        Self { endpoint, key_header: KeyHeader::XApiKey, headers, own }
+        let endpoint =
+            Endpoint::new(&config.base_url, &path, Vendor::Anthropic, config.key, patience);
+        Self { endpoint, own }
     }
 
     pub(super) fn openai(config: OpenAiConfig, own: bool) -> Self {
         let path = openai::path(&config.base_url, "models");
         let patience = patience(config.base_url.is_loopback());
-        let endpoint = Endpoint::new(&config.base_url, &path, config.key, patience);
-        Self { endpoint, key_header: KeyHeader::Bearer, headers: HeaderMap::new(), own }
+        let endpoint = Endpoint::new(&config.base_url, &path, Vendor::OpenAi, config.key, patience);
+        Self { endpoint, own }
     }
 
     /// Asks for the list. Fails if the server refuses, cannot be reached, or sends something else.
     pub async fn models(self) -> Result<Vec<ServerModel>, Failure> {
-        let answer = self.endpoint.get(self.key_header, self.headers).await?;
+        let answer = self.endpoint.get().await?;
         read(&answer, self.own).ok_or_else(|| protocol("the answer is no list of models"))
     }
 }

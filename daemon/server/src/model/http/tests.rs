@@ -63,7 +63,7 @@ fn paths_are_appended() {
 #[test]
 fn the_client_waits_for_the_first_request() {
     let base = BaseUrl::parse("http://localhost:1").unwrap();
-    let endpoint = Endpoint::new(&base, "x", None, Patience::default());
+    let endpoint = Endpoint::new(&base, "x", Vendor::OpenAi, None, Patience::default());
     assert!(endpoint.client.get().is_none());
     assert!(endpoint.client().is_ok() && endpoint.client.get().is_some());
 }
@@ -75,6 +75,7 @@ fn a_cut_message_keeps_no_part_of_the_key() {
     let endpoint = Endpoint::new(
         &base,
         "x",
+        Vendor::OpenAi,
         Some(SecretString::from(format!(" {key}\n"))),
         Patience::default(),
     );
