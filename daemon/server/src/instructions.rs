@@ -34,10 +34,10 @@ pub(crate) fn at_start(
     active: Option<&str>,
     config: Option<&Path>,
 ) -> Vec<Instructions> {
+    let finder = Finder { workspace, docs, sources };
     let active = active.and_then(|given| workspace.resolve(given).ok());
-    let above = active.iter().flat_map(|file| above(workspace, docs, sources, file));
-    let roots = workspace.folders().iter();
-    let roots = roots.flat_map(|folder| of_folder(workspace, docs, sources, folder));
+    let above = active.iter().flat_map(|file| finder.above(file));
+    let roots = workspace.folders().iter().flat_map(|folder| finder.in_folder(folder));
     let own = config.and_then(|folder| own(&folder.join(OWN)));
     let mut found: Vec<(String, String)> = Vec::new();
     for file in above.chain(roots).chain(own) {
@@ -61,45 +61,38 @@ pub(crate) fn around(
     file: &str,
 ) -> Vec<Instructions> {
     match workspace.resolve(file) {
-        Ok(file) => fit(above(workspace, docs, sources, &file)),
+        Ok(file) => fit(Finder { workspace, docs, sources }.above(&file)),
         Err(_) => Vec::new(),
     }
 }
 
-fn above(
-    workspace: &Workspace,
-    docs: &Docs,
-    sources: &Sources,
-    file: &WorkspacePath,
-) -> Vec<(String, String)> {
-    let levels = file.inside().components().count();
-    file.as_path()
-        .ancestors()
-        .skip(1)
-        .take(levels)
-        .flat_map(|folder| of_folder(workspace, docs, sources, folder))
-        .collect()
+/// Finder of the instruction files of a workspace.
+struct Finder<'a> {
+    workspace: &'a Workspace,
+    docs: &'a Docs,
+    sources: &'a Sources,
 }
 
-fn of_folder(
-    workspace: &Workspace,
-    docs: &Docs,
-    sources: &Sources,
-    folder: &Path,
-) -> Vec<(String, String)> {
-    NAMES
-        .iter()
-        .filter_map(|name| {
-            let called = folder.join(name);
-            let (path, text) = text_of(workspace, docs, &called)?;
-            if !sources.is_users(workspace, &called, &path, &text) {
-                tracing::info!("not told as instructions: {}", called.display());
-                return None;
-            }
-            // By its name in this folder, even if it is a link.
-            Some((workspace.display(&called), text))
-        })
-        .collect()
+impl Finder<'_> {
+    fn above(&self, file: &WorkspacePath) -> Vec<(String, String)> {
+        let levels = file.inside().components().count();
+        let folders = file.as_path().ancestors().skip(1).take(levels);
+        folders.flat_map(|folder| self.in_folder(folder)).collect()
+    }
+
+    fn in_folder(&self, folder: &Path) -> Vec<(String, String)> {
+        NAMES.iter().filter_map(|name| self.named(&folder.join(name))).collect()
+    }
+
+    fn named(&self, called: &Path) -> Option<(String, String)> {
+        let (path, text) = text_of(self.workspace, self.docs, called)?;
+        if !self.sources.is_users(self.workspace, called, &path, &text) {
+            tracing::info!("not told as instructions: {}", called.display());
+            return None;
+        }
+        // By its name in this folder, even if it is a link.
+        Some((self.workspace.display(called), text))
+    }
 }
 
 /// Resolved path and text of an instruction file.
