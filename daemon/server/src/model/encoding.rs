@@ -123,14 +123,15 @@ impl CallIds {
     }
 
     /// Returns the server's id if the API accepts it and it is new, else a generated one.
-    pub fn admit(&mut self, wire: Option<&str>) -> Result<CallId, IdFault> {
+    pub fn admit(&mut self, wire: Option<&str>) -> Result<CallId, Failure> {
         self.calls += 1;
         if self.calls > MAX_CALLS {
-            return Err(IdFault::TooMany);
+            return Err(protocol(format!("more than {MAX_CALLS} tool calls")));
         }
         if let Some(id) = wire.filter(|id| !id.is_empty()) {
             if !self.seen.insert(id.to_owned()) {
-                return Err(IdFault::Duplicate(id.to_owned()));
+                let id: String = id.chars().take(MAX_NAME).collect();
+                return Err(protocol(format!("two tool calls have the same id {id:?}")));
             }
             // Replaces ids such as `call_0` that a server uses again in each answer.
             if self.rule.takes(id) && !self.is_taken(id) {
@@ -143,25 +144,6 @@ impl CallIds {
 
     fn is_taken(&self, id: &str) -> bool {
         memmem::find(&self.conversation, Value::from(id).to_string().as_bytes()).is_some()
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IdFault {
-    /// Two calls of one message have the same id.
-    Duplicate(String),
-    TooMany,
-}
-
-impl From<IdFault> for Failure {
-    fn from(fault: IdFault) -> Self {
-        match fault {
-            IdFault::Duplicate(id) => {
-                let id: String = id.chars().take(MAX_NAME).collect();
-                protocol(format!("two tool calls have the same id {id:?}"))
-            }
-            IdFault::TooMany => protocol(format!("more than {MAX_CALLS} tool calls")),
-        }
     }
 }
 
