@@ -26,9 +26,7 @@ use crate::{
     ports::{Notices, ToolUpdate},
     secrets,
     store::{journal::Writer, sessions},
-    tools::{
-        Access, Approved, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, blocking,
-    },
+    tools::{Access, Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
 };
 
 mod consent;
@@ -168,9 +166,6 @@ struct Outcome {
 impl Outcome {
     fn of_output(output: ToolOutput, touched: Option<String>) -> Self {
         let ToolOutput { content, detail, is_error, kind, lines, stats, read_text, .. } = output;
-        let tasks = output.tasks;
-        let tasks = tasks.map(|TaskNews { items, updated }| Input::TaskList { items, updated });
-        let image = output.image.map(|image| Input::Image { image });
         let state = if is_error { ToolState::Failed } else { ToolState::Done };
         let edited = touched.filter(|_| !is_error);
         let update = ToolUpdate {
@@ -183,7 +178,7 @@ impl Outcome {
             read_text,
             ..ToolUpdate::default()
         };
-        Self { content, inputs: tasks.into_iter().chain(image).collect(), update }
+        Self { content, inputs: output.news, update }
     }
 
     /// The user sees the text for the model.

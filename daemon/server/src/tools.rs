@@ -6,10 +6,7 @@
 use std::{ops::Range, sync::Arc};
 
 pub use cairn_core::policy::Access;
-use cairn_core::{
-    conversation::Attached, marks::ModelText, model::ToolSpec, plan::TodoItem,
-    policy::command::CommandRules,
-};
+use cairn_core::{marks::ModelText, model::ToolSpec, policy::command::CommandRules, turn::Input};
 use cairn_protocol::{Preview, ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -168,7 +165,7 @@ impl Call {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     /// Text for the model; bounded by the tool.
     pub content: ModelText,
@@ -183,21 +180,12 @@ pub struct ToolOutput {
     pub stats: Option<ToolStats>,
     /// Text of a file that the model has read or written.
     pub read_text: Option<ReadText>,
-    /// State of the task graph after a call that used it.
-    pub tasks: Option<TaskNews>,
     /// Control files that a command made or changed; they are in quarantine.
     pub left: QuarantineReport,
     /// Process that the call left.
     pub ongoing: Option<OngoingProcess>,
-    /// Image that the model gets with the result.
-    pub image: Option<Attached>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskNews {
-    pub items: Vec<TodoItem>,
-    /// The call changed the graph.
-    pub updated: bool,
+    /// News for the turn besides the result: the task graph after a call that used it, or an image.
+    pub news: Vec<Input>,
 }
 
 /// Resources of a running call.

@@ -8,6 +8,7 @@ use cairn_core::{
     marks::ModelText,
     policy::Access,
     text::Text,
+    turn::Input,
 };
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
@@ -72,7 +73,11 @@ fn read(
         return Ok(ToolOutput { content, ..ToolOutput::default() });
     }
     if let Some((content, image)) = image(context, path)? {
-        return Ok(ToolOutput { content, image: Some(image), ..ToolOutput::default() });
+        return Ok(ToolOutput {
+            content,
+            news: vec![Input::Image { image }],
+            ..ToolOutput::default()
+        });
     }
     let snapshot =
         snapshot::look(context, path)?.ok_or_else(|| snapshot::missing(context, path))?;

@@ -13,11 +13,12 @@ use cairn_core::{
         Status,
         graph::{TaskCall, TaskChange, TaskOutcome, TaskRequest, TaskTool},
     },
+    turn::Input,
 };
 use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
-use super::{Access, Call, TaskNews, Tool, ToolContext, ToolFailure, ToolOutput, blocking, label};
+use super::{Access, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking, label};
 use crate::{
     hooks,
     store::tasks::{Contents, TaskList},
@@ -90,7 +91,7 @@ impl GraphCall {
         Ok(ToolOutput {
             detail: Some(content.as_str().to_owned()),
             content,
-            tasks: Some(TaskNews { items: contents.graph.items(), updated }),
+            news: vec![Input::TaskList { items: contents.graph.items(), updated }],
             ..ToolOutput::default()
         })
     }
