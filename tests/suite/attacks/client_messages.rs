@@ -36,11 +36,6 @@ async fn malformed_messages_do_not_end_the_session() {
         ("no jsonrpc", frame(r#"{"method":"a"}"#)),
         ("a number for a method", frame(r#"{"jsonrpc":"2.0","method":7}"#)),
         ("bytes that are no text", frame(b"\xff\xfe\xfd")),
-        ("no length", b"Content-Type: x\r\n\r\n{}".to_vec()),
-        ("a length that is no number", b"Content-Length: abc\r\n\r\n{}".to_vec()),
-        ("a negative length", b"Content-Length: -5\r\n\r\n{}".to_vec()),
-        ("too short a length", b"Content-Length: 5\r\n\r\n{\"a\": 1}".to_vec()),
-        ("a stray line", b"hello there\r\n".to_vec()),
     ];
     let mut daemon = super::daemon(|_| {});
     daemon.client.initialize(hello()).await;
@@ -60,6 +55,27 @@ async fn malformed_messages_do_not_end_the_session() {
     daemon.client.request("shutdown", Value::Null).await.unwrap();
     daemon.client.notify("exit", Value::Null);
     assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(0));
+}
+
+/// Each in a session of its own. An editor starts the daemon again.
+#[tokio::test]
+async fn bytes_without_a_header_are_answered_and_end_the_session() {
+    let table: &[(&str, &[u8])] = &[
+        ("no length", b"Content-Type: x\r\n\r\n{}"),
+        ("a length that is no number", b"Content-Length: abc\r\n\r\n{}"),
+        ("a negative length", b"Content-Length: -5\r\n\r\n{}"),
+        ("too short a length", b"Content-Length: 5\r\n\r\n{\"a\": 1}\r\n"),
+        ("a stray line", b"hello there\r\n"),
+    ];
+    for (what, bytes) in table {
+        let mut daemon = super::daemon(|_| {});
+        daemon.client.initialize(hello()).await;
+        daemon.client.send_raw(bytes.to_vec());
+        let error = daemon.client.reply(&Value::Null).await.unwrap_err();
+        assert_eq!(error["code"], -32700, "{what}");
+        assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(2), "{what}");
+    }
+    super::ran(table.len());
 }
 
 #[tokio::test]
