@@ -16,13 +16,13 @@ use crate::{
     text::Text,
 };
 pub use file_state::{
-    Checkpoint, Convert, DecisionEffects, DecisionUndo, FileOperation, FileOperationKind,
-    FileSnapshot, FileState,
+    Checkpoint, DecisionEffects, DecisionUndo, FileOperation, FileOperationKind, FileSnapshot,
+    FileState, Part,
 };
 pub use intent::Intent;
 use memory::Memory;
 pub use record::{EditPurpose, EditRecord, FileRecord};
-pub use snapshot::{HunkSnapshot, Outdated, ReviewSnapshot};
+pub use snapshot::{Outdated, ReviewSnapshot};
 use state::ReviewState;
 pub use transition::{Cause, Transition};
 pub use unaccept::StaysAccepted;
@@ -91,7 +91,7 @@ impl Origin {
 pub struct HunkId(pub u64);
 
 /// Lines of the baseline, and the lines of the current text that are proposed instead.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     pub id: HunkId,
     /// Lines of the baseline.
@@ -103,6 +103,7 @@ pub struct Hunk {
     /// True if the user edited it, too.
     pub mixed: bool,
     /// True if the user typed inside a line of the agent's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     typed_inside: bool,
     /// For each new line, true if the user typed text in it. A rejection keeps these lines.
     user: Vec<bool>,
@@ -135,7 +136,8 @@ pub enum Hunks<'a> {
 }
 
 /// The review of one file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(from = "ReviewSnapshot")]
 pub struct FileReview {
     state: ReviewState,
     memory: Memory,

@@ -6,6 +6,7 @@
 use std::{fmt, ops::Range};
 
 use ropey::Rope;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 mod encoding;
 mod units;
@@ -190,6 +191,19 @@ impl fmt::Debug for Text {
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
         Text::new(text)
+    }
+}
+
+/// In JSON a text is its content. The store puts a name in its place first.
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from).map(|text| Text::new(&text))
     }
 }
 

@@ -1,7 +1,6 @@
 //! State of a whole file under review, as it is now and as it was: before a decision, before a turn.
 //!
-//! In memory a state holds a [`FileReview`] and texts. The store keeps the same types with snapshots
-//! of reviews and hashes of texts in their place; [`Convert`] leads from one to the other.
+//! The store writes these types with hashes in place of their texts, which it finds by [`Part`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,9 +40,9 @@ struct OperationFields {
 }
 
 /// Undecided changes of a file: its review, and the operation on the file as a whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FileState<R = FileReview> {
-    pub review: Option<R>,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FileState {
+    pub review: Option<FileReview>,
     #[serde(rename = "fate")]
     pub operation: Option<FileOperation>,
     #[serde(flatten)]
@@ -51,13 +50,13 @@ pub struct FileState<R = FileReview> {
 }
 
 /// State of a file before a decision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DecisionUndo<R = FileReview, T = Text> {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DecisionUndo {
     pub key: FileKey,
     #[serde(rename = "standing")]
-    pub state: FileState<R>,
+    pub state: FileState,
     /// Text after the decision, the only one that can be undone. `None`: the file does not exist.
-    pub after: Option<T>,
+    pub after: Option<Text>,
     #[serde(rename = "rest")]
     pub effects: DecisionEffects,
 }
@@ -79,42 +78,42 @@ pub struct DecisionEffects {
 }
 
 /// State of a file before the agent changed it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FileSnapshot<R = FileReview, T = Text> {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FileSnapshot {
     #[serde(rename = "standing")]
-    pub state: FileState<R>,
+    pub state: FileState,
     /// `None`: the file did not exist.
-    pub text: Option<T>,
+    pub text: Option<Text>,
     /// Text after the agent's last change or the last decision. `None`: the file does not exist.
-    pub left: Option<T>,
+    pub left: Option<Text>,
     /// True if the user or another program changed the file since.
     pub touched: bool,
 }
 
 /// States before a turn of all files that the agent changed in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Checkpoint<R = FileReview, T = Text> {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Checkpoint {
     pub turn: TurnId,
     pub session: SessionId,
     /// Text of the user's task.
     pub task: String,
     pub plan: Plan,
-    pub files: BTreeMap<FileKey, FileSnapshot<R, T>>,
+    pub files: BTreeMap<FileKey, FileSnapshot>,
 }
 
-/// Conversion of states between memory and the store: of their reviews and of their texts.
-pub trait Convert<R, T> {
-    type Review;
-    type Text;
-    type Error;
+/// Part of a record that holds texts.
+pub enum Part<'a> {
+    Review(&'a mut FileReview),
+    Text(&'a mut Text),
+}
 
-    /// # Errors
-    /// Why this review has no other form.
-    fn review(&mut self, review: &R) -> Result<Self::Review, Self::Error>;
-
-    /// # Errors
-    /// Why this text has no other form.
-    fn text(&mut self, text: &T) -> Result<Self::Text, Self::Error>;
+impl Part<'_> {
+    pub fn texts(&mut self) -> Vec<&mut Text> {
+        match self {
+            Self::Review(review) => vec![&mut review.state.baseline, &mut review.state.current],
+            Self::Text(text) => vec![text],
+        }
+    }
 }
 
 impl FileOperation {
@@ -172,66 +171,28 @@ impl FileReview {
     }
 }
 
-impl<R> FileState<R> {
-    /// # Errors
-    /// The first one of the conversion.
-    pub fn convert<T, C: Convert<R, T>>(
-        &self,
-        to: &mut C,
-    ) -> Result<FileState<C::Review>, C::Error> {
-        Ok(FileState {
-            review: self.review.as_ref().map(|review| to.review(review)).transpose()?,
-            operation: self.operation.clone(),
-            form: self.form,
-        })
+impl FileState {
+    pub fn parts(&mut self) -> Vec<Part<'_>> {
+        self.review.iter_mut().map(Part::Review).collect()
     }
 }
 
-impl<R, T> DecisionUndo<R, T> {
-    /// # Errors
-    /// The first one of the conversion.
-    pub fn convert<C: Convert<R, T>>(
-        &self,
-        to: &mut C,
-    ) -> Result<DecisionUndo<C::Review, C::Text>, C::Error> {
-        Ok(DecisionUndo {
-            key: self.key.clone(),
-            state: self.state.convert(to)?,
-            after: self.after.as_ref().map(|text| to.text(text)).transpose()?,
-            effects: self.effects.clone(),
-        })
+impl DecisionUndo {
+    pub fn parts(&mut self) -> Vec<Part<'_>> {
+        let after = self.after.iter_mut().map(Part::Text);
+        self.state.parts().into_iter().chain(after).collect()
     }
 }
 
-impl<R, T> FileSnapshot<R, T> {
-    fn convert<C: Convert<R, T>>(
-        &self,
-        to: &mut C,
-    ) -> Result<FileSnapshot<C::Review, C::Text>, C::Error> {
-        Ok(FileSnapshot {
-            state: self.state.convert(to)?,
-            text: self.text.as_ref().map(|text| to.text(text)).transpose()?,
-            left: self.left.as_ref().map(|text| to.text(text)).transpose()?,
-            touched: self.touched,
-        })
+impl FileSnapshot {
+    fn parts(&mut self) -> Vec<Part<'_>> {
+        let texts = self.text.iter_mut().chain(&mut self.left).map(Part::Text);
+        self.state.parts().into_iter().chain(texts).collect()
     }
 }
 
-impl<R, T> Checkpoint<R, T> {
-    /// # Errors
-    /// The first one of the conversion.
-    pub fn convert<C: Convert<R, T>>(
-        &self,
-        to: &mut C,
-    ) -> Result<Checkpoint<C::Review, C::Text>, C::Error> {
-        let files = self.files.iter();
-        let files = files.map(|(key, before)| Ok((key.clone(), before.convert(to)?)));
-        Ok(Checkpoint {
-            turn: self.turn.clone(),
-            session: self.session.clone(),
-            task: self.task.clone(),
-            plan: self.plan.clone(),
-            files: files.collect::<Result<_, _>>()?,
-        })
+impl Checkpoint {
+    pub fn parts(&mut self) -> Vec<Part<'_>> {
+        self.files.values_mut().flat_map(FileSnapshot::parts).collect()
     }
 }

@@ -3,35 +3,35 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Convert, FileOperation, FileReview, FileState, HunkId, Origin, Outdated};
+use super::{FileOperation, FileState, HunkId, Origin, Outdated, Part};
 use crate::{ids::FileKey, text::Text};
 
 /// Record of a file with pending changes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FileRecord<R = FileReview, T = Text> {
+pub struct FileRecord {
     pub key: FileKey,
     pub saveable: bool,
     #[serde(rename = "standing")]
-    pub state: FileState<R>,
+    pub state: FileState,
     /// Edit that was sent to the editor and has not appeared in the text yet.
-    pub under_way: Option<EditRecord<R, T>>,
+    pub under_way: Option<EditRecord>,
     /// Edits that timed out and may still reach the text.
-    #[serde(default = "Vec::new")]
-    pub late: Vec<EditRecord<R, T>>,
+    #[serde(default)]
+    pub late: Vec<EditRecord>,
     #[serde(rename = "rest", default)]
     pub outdated: Vec<Outdated>,
 }
 
 /// Record of an edit that was sent to the editor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EditRecord<R = FileReview, T = Text> {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EditRecord {
     /// Text before the edit; `None`: there is no file.
-    pub before: Option<T>,
+    pub before: Option<Text>,
     /// Text after the edit; empty if it deletes the file.
-    pub expected: T,
+    pub expected: Text,
     /// State after the edit, where the text alone does not determine it.
-    pub after: Option<FileState<R>>,
+    pub after: Option<FileState>,
     #[serde(rename = "what")]
     pub purpose: EditPurpose,
     /// Number of restarts since it was sent.
@@ -78,35 +78,16 @@ pub enum EditPurpose {
     Unknown(Value),
 }
 
-impl<R, T> FileRecord<R, T> {
-    /// # Errors
-    /// The first one of the conversion.
-    pub fn convert<C: Convert<R, T>>(
-        &self,
-        to: &mut C,
-    ) -> Result<FileRecord<C::Review, C::Text>, C::Error> {
-        Ok(FileRecord {
-            key: self.key.clone(),
-            saveable: self.saveable,
-            state: self.state.convert(to)?,
-            under_way: self.under_way.as_ref().map(|edit| edit.convert(to)).transpose()?,
-            late: self.late.iter().map(|edit| edit.convert(to)).collect::<Result<_, _>>()?,
-            outdated: self.outdated.clone(),
-        })
+impl FileRecord {
+    pub fn parts(&mut self) -> Vec<Part<'_>> {
+        let edits = self.under_way.iter_mut().chain(&mut self.late);
+        self.state.parts().into_iter().chain(edits.flat_map(EditRecord::parts)).collect()
     }
 }
 
-impl<R, T> EditRecord<R, T> {
-    fn convert<C: Convert<R, T>>(
-        &self,
-        to: &mut C,
-    ) -> Result<EditRecord<C::Review, C::Text>, C::Error> {
-        Ok(EditRecord {
-            before: self.before.as_ref().map(|text| to.text(text)).transpose()?,
-            expected: to.text(&self.expected)?,
-            after: self.after.as_ref().map(|state| state.convert(to)).transpose()?,
-            purpose: self.purpose.clone(),
-            restarts: self.restarts,
-        })
+impl EditRecord {
+    fn parts(&mut self) -> Vec<Part<'_>> {
+        let texts = self.before.iter_mut().chain([&mut self.expected]).map(Part::Text);
+        texts.chain(self.after.iter_mut().flat_map(FileState::parts)).collect()
     }
 }

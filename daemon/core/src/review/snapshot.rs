@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{FileReview, Hunk, HunkId, Memory, Origin, ReviewState};
 use crate::{
@@ -13,28 +13,14 @@ use crate::{
 /// Maximum number of ids: more than any file needs, and far below the range of the type.
 const MOST_IDS: u64 = u64::MAX / 2;
 
-/// A review without its memory of earlier texts. `T` is a text, or a reference to one.
+/// Stored form of a review: without its memory of earlier texts.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub struct ReviewSnapshot<T> {
-    pub baseline: T,
-    pub current: T,
+pub struct ReviewSnapshot {
+    pub baseline: Text,
+    pub current: Text,
     pub existed: bool,
     pub next_id: u64,
-    pub hunks: Vec<HunkSnapshot>,
-}
-
-/// Stored form of a [`Hunk`].
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub struct HunkSnapshot {
-    pub id: HunkId,
-    pub old: Range<usize>,
-    pub new: Range<usize>,
-    pub origin: Arc<Origin>,
-    pub mixed: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub typed_inside: bool,
-    pub user: Vec<bool>,
-    pub kin: Vec<HunkId>,
+    pub hunks: Vec<Hunk>,
 }
 
 /// A proposal that is no longer in the text as the agent's, not even in part.
@@ -71,54 +57,42 @@ impl Outdated {
     }
 }
 
-impl<T> ReviewSnapshot<T> {
-    /// The same with other texts, baseline first.
-    pub fn map<U>(self, mut text: impl FnMut(T) -> U) -> ReviewSnapshot<U> {
-        let ReviewSnapshot { baseline, current, existed, next_id, hunks } = self;
-        let (baseline, current) = (text(baseline), text(current));
-        ReviewSnapshot { baseline, current, existed, next_id, hunks }
+impl Serialize for FileReview {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.snapshot().serialize(to)
     }
+}
 
-    /// The same with other texts, baseline first.
-    ///
-    /// # Errors
-    /// The first one of `text`.
-    pub fn try_map<U, E>(
-        self,
-        mut text: impl FnMut(T) -> Result<U, E>,
-    ) -> Result<ReviewSnapshot<U>, E> {
-        let ReviewSnapshot { baseline, current, existed, next_id, hunks } = self;
-        let (baseline, current) = (text(baseline)?, text(current)?);
-        Ok(ReviewSnapshot { baseline, current, existed, next_id, hunks })
+/// Without earlier texts: an undo to one is treated as the user's edit.
+impl From<ReviewSnapshot> for FileReview {
+    fn from(snapshot: ReviewSnapshot) -> Self {
+        let ReviewSnapshot { baseline, current, existed, next_id, hunks } = snapshot;
+        let state = ReviewState { baseline, current, hunks };
+        FileReview { state, memory: Memory::default(), existed, next_id }
     }
 }
 
 impl FileReview {
     #[must_use]
-    pub fn snapshot(&self) -> ReviewSnapshot<Text> {
+    pub fn snapshot(&self) -> ReviewSnapshot {
         ReviewSnapshot {
             baseline: self.baseline().clone(),
             current: self.current().clone(),
             existed: self.existed,
             next_id: self.next_id,
-            hunks: self.hunks().iter().cloned().map(HunkSnapshot::from).collect(),
+            hunks: self.hunks().to_vec(),
         }
     }
 
-    /// Restores the review of a snapshot, without earlier texts: an undo to one is treated as the user's edit.
+    /// Checks a review that was read.
     ///
     /// # Errors
-    /// Why the snapshot cannot be one of a review.
-    pub fn restore(snapshot: ReviewSnapshot<Text>) -> Result<FileReview, String> {
-        let ReviewSnapshot { baseline, current, existed, next_id, hunks } = snapshot;
-        let hunks = hunks.into_iter().map(Hunk::from).collect();
-        let state = ReviewState { baseline, current, hunks };
-        let review = FileReview { state, memory: Memory::default(), existed, next_id };
-        if next_id > MOST_IDS {
-            return Err(format!("{next_id} ids cannot have been given out"));
+    /// Why it cannot be a review.
+    pub fn check(&self) -> Result<(), String> {
+        if self.next_id > MOST_IDS {
+            return Err(format!("{} ids cannot have been given out", self.next_id));
         }
-        review.check_invariants()?;
-        Ok(review)
+        self.check_invariants()
     }
 
     /// Takes the text of a restored review that differs from the recorded one. The difference is treated as
@@ -202,19 +176,5 @@ impl ReviewState {
         let is_kept = |at: usize| !change.edits().iter().any(|edit| edit.range.contains(&at));
         spans.is_empty()
             || spans.into_iter().flatten().any(|at| is_visible(at) == has_visible && is_kept(at))
-    }
-}
-
-impl From<Hunk> for HunkSnapshot {
-    fn from(hunk: Hunk) -> HunkSnapshot {
-        let Hunk { id, old, new, origin, mixed, typed_inside, user, kin } = hunk;
-        HunkSnapshot { id, old, new, origin, mixed, typed_inside, user, kin }
-    }
-}
-
-impl From<HunkSnapshot> for Hunk {
-    fn from(hunk: HunkSnapshot) -> Hunk {
-        let HunkSnapshot { id, old, new, origin, mixed, typed_inside, user, kin } = hunk;
-        Hunk { id, old, new, origin, mixed, typed_inside, user, kin }
     }
 }

@@ -5,8 +5,6 @@
 //! written. A decision that can be undone is a separate line. A thread owns the files, so the hub
 //! never waits for the disk.
 
-mod forms;
-
 use std::{
     collections::{BTreeMap, HashSet},
     fs, io, mem,
@@ -18,13 +16,12 @@ use std::{
 
 use cairn_core::{
     ids::{FileKey, TurnId},
-    review::{Checkpoint, DecisionUndo, FileRecord, ReviewSnapshot},
+    review::{Checkpoint, DecisionUndo, FileRecord, Part},
+    text::Text,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
-
-use forms::{Compat, FromStored, ToStored, add_hashes};
 
 use super::{
     blobs::{Blobs, Sha256Hex},
@@ -34,26 +31,38 @@ use super::{
 /// Version of the lines below. A journal with a higher one is not read.
 const VERSION: u32 = 1;
 
-type StoredReview = ReviewSnapshot<Sha256Hex>;
-type StoredFile = Compat<FileRecord<StoredReview, Sha256Hex>>;
-type StoredDecision = Compat<Vec<DecisionUndo<StoredReview, Sha256Hex>>>;
-type StoredCheckpoint = Compat<Checkpoint<StoredReview, Sha256Hex>>;
+/// Line of the journal, as it is read: a record that this version cannot read is written back as it is.
+type StoredLine = Line<Value, Value, Value>;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Line {
+enum Line<F = Box<FileRecord>, D = Vec<DecisionUndo>, C = Box<Checkpoint>> {
     Reviews {
         version: u32,
     },
-    File(Box<StoredFile>),
+    File(F),
     /// The file with this key no longer has pending changes.
     Settled(FileKey),
-    Decided(StoredDecision),
+    Decided(D),
     Undone,
-    Checkpoint(StoredCheckpoint),
+    Checkpoint(C),
     /// Removes the checkpoint of this turn and those after it.
     #[serde(rename = "wentBack")] // Name in the files of earlier versions.
     CheckpointRestored(TurnId),
+}
+
+impl Line {
+    fn parts(&mut self) -> Vec<Part<'_>> {
+        match self {
+            Self::File(record) => record.parts(),
+            Self::Decided(undos) => undos.iter_mut().flat_map(DecisionUndo::parts).collect(),
+            Self::Checkpoint(checkpoint) => checkpoint.parts(),
+            Self::Reviews { .. }
+            | Self::Settled(_)
+            | Self::Undone
+            | Self::CheckpointRestored(_) => Vec::new(),
+        }
+    }
 }
 
 /// Handle of the thread that saves pending reviews. Dropping it saves everything.
@@ -64,12 +73,7 @@ pub struct ReviewStore {
 
 #[derive(Debug)]
 enum Order {
-    File(Box<FileRecord>),
-    Settled(FileKey),
-    Decided(Vec<DecisionUndo>),
-    Undone,
-    Checkpoint(Box<Checkpoint>),
-    CheckpointRestored(TurnId),
+    Write(Line),
     Sync(oneshot::Sender<Result<(), String>>),
     /// Answered when the lock is free.
     Close(oneshot::Sender<()>),
@@ -97,7 +101,7 @@ impl ReviewStore {
         let blobs = Blobs::new(folder.join("texts"));
         let (journal, live) = open(&path)?;
         let journal = rewrite(&path, journal, &live)?;
-        let named = live.hashes()?;
+        let named = live.hashes();
         if let Err(error) = blobs.retain(YOUNG, |hash| named.contains(hash)) {
             tracing::warn!("old texts were not removed: {error}");
         }
@@ -109,29 +113,29 @@ impl ReviewStore {
     }
 
     pub fn file(&self, record: FileRecord) {
-        self.order(Order::File(Box::new(record)));
+        self.order(Order::Write(Line::File(Box::new(record))));
     }
 
     pub fn settled(&self, key: FileKey) {
-        self.order(Order::Settled(key));
+        self.order(Order::Write(Line::Settled(key)));
     }
 
     pub fn decided(&self, undos: Vec<DecisionUndo>) {
-        self.order(Order::Decided(undos));
+        self.order(Order::Write(Line::Decided(undos)));
     }
 
     /// Records that the newest decision was undone.
     pub fn undone(&self) {
-        self.order(Order::Undone);
+        self.order(Order::Write(Line::Undone));
     }
 
     pub fn checkpoint(&self, checkpoint: Checkpoint) {
-        self.order(Order::Checkpoint(Box::new(checkpoint)));
+        self.order(Order::Write(Line::Checkpoint(Box::new(checkpoint))));
     }
 
     /// Records that the workspace was restored to the state before this turn.
     pub fn record_restore(&self, turn: TurnId) {
-        self.order(Order::CheckpointRestored(turn));
+        self.order(Order::Write(Line::CheckpointRestored(turn)));
     }
 
     /// Resolves when all earlier changes are durable, or with the error of the attempt to save them.
@@ -165,8 +169,8 @@ struct Gathered {
 struct Worker<F> {
     journal: Journal,
     blobs: Blobs,
-    /// Orders that are not saved yet, oldest first.
-    todo: Vec<Order>,
+    /// Lines that are not saved yet, oldest first.
+    todo: Vec<Line>,
     on_state: F,
     state: State,
 }
@@ -210,7 +214,7 @@ impl<F: Fn(State)> Worker<F> {
             match next {
                 Ok(Order::Sync(answer)) => gathered.waiting.push(answer),
                 Ok(Order::Close(answer)) => gathered.closing = Some(Some(answer)),
-                Ok(order) => self.todo.push(order),
+                Ok(Order::Write(line)) => self.todo.push(line),
                 Err(RecvTimeoutError::Timeout) => return gathered,
                 Err(RecvTimeoutError::Disconnected) => {
                     gathered.closing.get_or_insert_with(|| None);
@@ -226,31 +230,22 @@ impl<F: Fn(State)> Worker<F> {
         }
     }
 
-    /// Saves all orders or none.
+    /// Saves all lines or none.
     fn save(&mut self) -> io::Result<()> {
         newest_only(&mut self.todo);
         if self.todo.is_empty() {
             return Ok(());
         }
         let mut lines = Vec::with_capacity(self.todo.len());
-        let mut put = ToStored::new(&self.blobs);
-        for order in &self.todo {
-            lines.push(encode(&match order {
-                Order::File(record) => {
-                    Line::File(Box::new(Compat::Known(record.convert(&mut put)?)))
+        let mut names = Names { blobs: &self.blobs, recent: Vec::new() };
+        for line in &self.todo {
+            let mut line = line.clone();
+            for part in &mut line.parts() {
+                for text in part.texts() {
+                    *text = Text::new(names.of(text)?.as_str());
                 }
-                Order::Settled(key) => Line::Settled(key.clone()),
-                Order::Decided(undos) => {
-                    let undos = undos.iter().map(|undo| undo.convert(&mut put));
-                    Line::Decided(Compat::Known(undos.collect::<Result<_, _>>()?))
-                }
-                Order::Undone => Line::Undone,
-                Order::Checkpoint(checkpoint) => {
-                    Line::Checkpoint(Compat::Known(checkpoint.convert(&mut put)?))
-                }
-                Order::CheckpointRestored(turn) => Line::CheckpointRestored(turn.clone()),
-                Order::Sync(_) | Order::Close(_) => continue,
-            })?);
+            }
+            lines.push(encode(&line)?);
         }
         self.journal.append(&lines)?;
         self.journal.sync()?;
@@ -267,42 +262,84 @@ impl<F: Fn(State)> Worker<F> {
 }
 
 /// Drops all but the newest state of each file and each checkpoint.
-fn newest_only(todo: &mut Vec<Order>) {
+fn newest_only(todo: &mut Vec<Line>) {
     let mut seen = HashSet::new();
-    let mut kept: Vec<Order> = mem::take(todo)
+    let mut kept: Vec<Line> = mem::take(todo)
         .into_iter()
         .rev()
-        .filter(|order| match order {
-            Order::File(record) => seen.insert(record.key.to_string()),
-            Order::Settled(key) => seen.insert(key.to_string()),
-            Order::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.to_string()),
-            Order::Decided(_)
-            | Order::Undone
-            | Order::CheckpointRestored(_)
-            | Order::Sync(_)
-            | Order::Close(_) => true,
+        .filter(|line| match line {
+            Line::File(record) => seen.insert(record.key.to_string()),
+            Line::Settled(key) => seen.insert(key.to_string()),
+            Line::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.to_string()),
+            Line::Reviews { .. }
+            | Line::Decided(_)
+            | Line::Undone
+            | Line::CheckpointRestored(_) => true,
         })
         .collect();
     kept.reverse();
     *todo = kept;
 }
 
-fn encode(line: &Line) -> io::Result<Vec<u8>> {
+fn encode(line: &impl Serialize) -> io::Result<Vec<u8>> {
     serde_json::to_vec(line).map_err(io::Error::other)
 }
 
-/// Loads a record. `None`: it is not known, or a text is missing.
-fn readable<T, U>(record: &Compat<T>, load: impl FnOnce(&T) -> io::Result<U>) -> Option<U> {
-    let loaded = match record.known() {
-        Some(record) => load(record),
-        None => Err(io::Error::other("its record is not known")),
-    };
-    let lost = |error| tracing::warn!("a pending review could not be restored: {error}");
-    loaded.map_err(lost).ok()
+/// Names of texts in the store.
+struct Names<'a> {
+    blobs: &'a Blobs,
+    /// Recent texts. Records repeat texts, so these are not hashed again.
+    recent: Vec<(Text, Sha256Hex)>,
 }
 
-fn turn_of(checkpoint: &StoredCheckpoint) -> &str {
-    checkpoint.name(|checkpoint| &checkpoint.turn, "turn")
+impl Names<'_> {
+    /// Stores a text, and returns its name.
+    fn of(&mut self, text: &Text) -> io::Result<Sha256Hex> {
+        const MOST_RECENT: usize = 16;
+        let same = |other: &Text| other.len_chars() == text.len_chars() && other == text;
+        if let Some((_, hash)) = self.recent.iter().find(|(other, _)| same(other)) {
+            return Ok(hash.clone());
+        }
+        let hash = self.blobs.put(text)?;
+        if self.recent.len() < MOST_RECENT {
+            self.recent.push((text.clone(), hash.clone()));
+        }
+        Ok(hash)
+    }
+}
+
+/// Adds all strings of a value that may be hashes of texts.
+fn add_hashes(json: &Value, hashes: &mut HashSet<Sha256Hex>) {
+    match json {
+        Value::String(text) => hashes.extend(text.parse().ok()),
+        Value::Array(values) => values.iter().for_each(|value| add_hashes(value, hashes)),
+        Value::Object(fields) => fields.values().for_each(|value| add_hashes(value, hashes)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Reads a record and loads its texts. `None`: it is not known, or a text is missing.
+fn loaded(line: StoredLine, blobs: &Blobs) -> Option<Line> {
+    let load = || {
+        let mut line: Line = serde_json::from_value(serde_json::to_value(line)?)?;
+        for mut part in line.parts() {
+            for text in part.texts() {
+                let hash = text.to_string().parse().map_err(|_| io::Error::other("no hash"))?;
+                let bytes = blobs.get(&hash)?.ok_or_else(|| io::Error::other("a text is lost"))?;
+                *text = Text::new(&String::from_utf8(bytes).map_err(io::Error::other)?);
+            }
+            if let Part::Review(review) = part {
+                review.check().map_err(io::Error::other)?;
+            }
+        }
+        io::Result::Ok(line)
+    };
+    let lost = |error| tracing::warn!("a pending review could not be restored: {error}");
+    load().map_err(lost).ok()
+}
+
+fn field<'a>(record: &'a Value, name: &str) -> &'a str {
+    record.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Stored reviews of a workspace when it was opened.
@@ -319,20 +356,19 @@ pub struct Found {
 #[derive(Debug, Default)]
 struct Live {
     version: u32,
-    files: BTreeMap<FileKey, StoredFile>,
-    decisions: Vec<StoredDecision>,
-    checkpoints: Vec<StoredCheckpoint>,
+    files: BTreeMap<FileKey, Value>,
+    decisions: Vec<Value>,
+    checkpoints: Vec<Value>,
     lines: usize,
 }
 
 impl Live {
-    fn add(&mut self, line: Line) {
+    fn add(&mut self, line: StoredLine) {
         self.lines += 1;
         match line {
             Line::Reviews { version } => self.version = version,
             Line::File(record) => {
-                let key = record.name(|record| &record.key, "key").into();
-                self.files.insert(key, *record);
+                self.files.insert(field(&record, "key").into(), record);
             }
             Line::Settled(key) => drop(self.files.remove(&key)),
             Line::Decided(undos) => {
@@ -343,8 +379,8 @@ impl Live {
             }
             Line::Undone => drop(self.decisions.pop()),
             Line::Checkpoint(checkpoint) => {
-                let turn = turn_of(&checkpoint);
-                match self.checkpoints.iter_mut().find(|known| turn_of(known) == turn) {
+                let turn = field(&checkpoint, "turn");
+                match self.checkpoints.iter_mut().find(|known| field(known, "turn") == turn) {
                     Some(known) => *known = checkpoint,
                     None => self.checkpoints.push(checkpoint),
                 }
@@ -353,44 +389,40 @@ impl Live {
                 }
             }
             Line::CheckpointRestored(turn) => {
-                let kept = self.checkpoints.iter().position(|known| turn == *turn_of(known));
+                let kept = self.checkpoints.iter().position(|known| turn == *field(known, "turn"));
                 self.checkpoints.truncate(kept.unwrap_or(self.checkpoints.len()));
             }
         }
     }
 
     /// Hashes of all texts that the records name.
-    fn hashes(&self) -> io::Result<HashSet<Sha256Hex>> {
-        let json: Vec<Value> = [
-            serde_json::to_value(self.files.values().collect::<Vec<_>>()),
-            serde_json::to_value(&self.decisions),
-            serde_json::to_value(&self.checkpoints),
-        ]
-        .into_iter()
-        .collect::<Result<_, _>>()?;
+    fn hashes(&self) -> HashSet<Sha256Hex> {
         let mut hashes = HashSet::new();
-        json.iter().for_each(|value| add_hashes(value, &mut hashes));
-        Ok(hashes)
+        let records = self.files.values().chain(&self.decisions).chain(&self.checkpoints);
+        records.for_each(|record| add_hashes(record, &mut hashes));
+        hashes
     }
 
     /// Loads the texts. Leaves out records that are unreadable or whose texts are missing.
     fn with_texts(self, blobs: &Blobs) -> Found {
-        let mut get = FromStored(blobs);
-        let files = self.files.values();
-        let files = files.filter_map(|record| readable(record, |it| it.convert(&mut get)));
-        let files = files.collect();
+        let mut found = Found::default();
+        for record in self.files.into_values() {
+            if let Some(Line::File(record)) = loaded(Line::File(record), blobs) {
+                found.files.push(*record);
+            }
+        }
         // Without a decision, those before it cannot be undone either.
-        let decisions = self.decisions.iter().rev();
-        let decisions = decisions.map_while(|undos| {
-            readable(undos, |undos| undos.iter().map(|undo| undo.convert(&mut get)).collect())
-        });
-        let mut decisions: Vec<Vec<DecisionUndo>> = decisions.collect();
-        decisions.reverse();
+        for undos in self.decisions.into_iter().rev() {
+            let Some(Line::Decided(undos)) = loaded(Line::Decided(undos), blobs) else { break };
+            found.decisions.insert(0, undos);
+        }
         // A checkpoint restores all of its files or is left out.
-        let checkpoints = self.checkpoints.iter();
-        let checkpoints = checkpoints.filter_map(|it| readable(it, |it| it.convert(&mut get)));
-        let checkpoints = checkpoints.collect();
-        Found { files, decisions, checkpoints }
+        for checkpoint in self.checkpoints {
+            if let Some(Line::Checkpoint(it)) = loaded(Line::Checkpoint(checkpoint), blobs) {
+                found.checkpoints.push(*it);
+            }
+        }
+        found
     }
 }
 
@@ -398,7 +430,7 @@ fn open(path: &Path) -> io::Result<(Journal, Live)> {
     let mut live = Live::default();
     if !path.exists() {
         let mut journal = Journal::create(path)?;
-        journal.append(&[encode(&Line::Reviews { version: VERSION })?])?;
+        journal.append(&[encode(&StoredLine::Reviews { version: VERSION })?])?;
         journal.sync()?;
         return Ok((journal, Live { version: VERSION, ..live }));
     }
@@ -434,15 +466,12 @@ fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     next.set_extension("new");
     let _ = fs::remove_file(&next);
     let mut fresh = Journal::create(&next)?;
-    let mut lines = vec![encode(&Line::Reviews { version: VERSION })?];
-    for record in live.files.values() {
-        lines.push(encode(&Line::File(Box::new(record.clone())))?);
-    }
-    for undos in &live.decisions {
-        lines.push(encode(&Line::Decided(undos.clone()))?);
-    }
-    for checkpoint in &live.checkpoints {
-        lines.push(encode(&Line::Checkpoint(checkpoint.clone()))?);
+    let mut lines = vec![encode(&StoredLine::Reviews { version: VERSION })?];
+    let files = live.files.values().cloned().map(StoredLine::File);
+    let decisions = live.decisions.iter().cloned().map(StoredLine::Decided);
+    let checkpoints = live.checkpoints.iter().cloned().map(StoredLine::Checkpoint);
+    for line in files.chain(decisions).chain(checkpoints) {
+        lines.push(encode(&line)?);
     }
     fresh.append(&lines)?;
     fresh.sync()?;

@@ -48,7 +48,7 @@ fn a_line_of_a_megabyte_is_reviewed_in_time() {
     review.accept_all();
     assert_eq!(review.baseline(), former.current());
     assert_eq!(review.unaccept(&former, &[HunkId(0)]), []);
-    let restored = FileReview::restore(review.snapshot()).unwrap();
+    let restored = FileReview::from(review.snapshot());
     assert_eq!(restored.snapshot(), former.snapshot());
     review.reject(&review.ids(), OwnText::Keep);
     // It is one line, and the user wrote in it: both are kept.
