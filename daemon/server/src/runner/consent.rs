@@ -113,7 +113,7 @@ struct Asked<'a> {
 /// Asks the user and keeps the rules of an "always".
 async fn ask(
     progress: &CallProgress,
-    mut call: Call,
+    call: Call,
     access: &Access,
     asked: Asked<'_>,
     context: &ToolContext,
@@ -125,10 +125,8 @@ async fn ask(
     };
     let looking = context.clone();
     let look = move || call.preview(&looking).map(|preview| (call, preview));
-    let preview;
-    (call, preview) = blocking(look).await??;
+    let (call, preview) = blocking(look).await??;
     let risks = risks::of(access, context, !rules.unboxed);
-    let risks = risks.iter().map(CommandRisk::message).collect();
     let entered =
         rule_folder.folder().filter(|_| rule_folder.is_entered() && !question.rules.is_empty());
     let params = ApproveParams {
@@ -146,7 +144,7 @@ async fn ask(
         pattern: pattern.as_ref().map(Rule::to_string),
         rules_folder: entered.map(|folder| folder.display().to_string()),
         needs: question.needs.clone(),
-        risks,
+        risks: risks.iter().map(CommandRisk::message).collect(),
         preview,
         for_session: question.asked.kind().message(),
         changed: changed.clone().filter(|_| ended),
