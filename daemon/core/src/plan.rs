@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use self::{
     dialect::{Dialect, ListDialect, PlanForm},
-    fault::{Fault, FaultKind, Faults},
+    fault::{FaultKind, Faults, PlanFault},
 };
 
 /// Applies a call of any planning tool to a plan that is a list, and returns the result for the model.

@@ -17,7 +17,7 @@ use crate::{
 };
 pub use file_state::{
     Checkpoint, DecisionEffects, DecisionUndo, FileOperation, FileOperationKind, FileSnapshot,
-    FileState, Part,
+    FileState, RecordPart,
 };
 pub use intent::Intent;
 use memory::Memory;

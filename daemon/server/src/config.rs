@@ -103,7 +103,7 @@ impl Default for Settings {
 mod fault;
 mod lists;
 
-use fault::{Fault, choice, dollars, flag, positive, text, type_of};
+use fault::{ValueFault, choice, dollars, flag, positive, text, type_of};
 pub use settings::SECTION;
 
 /// Returns true for a member of the section: a group with its keys, or a dotted key.
@@ -168,13 +168,13 @@ impl SettingsReader {
         let is_known = path == "trace.server" || settings::keys().any(|key| key == path);
         let fault = match is_known {
             true => self.apply(path, value).err(),
-            false => Some(Fault::Unknown),
+            false => Some(ValueFault::Unknown),
         };
         self.faults.extend(fault.map(|fault| fault.of(path, value)));
     }
 
     /// Takes a value. Settings of the editor have no effect here.
-    fn apply(&mut self, path: &str, value: &Value) -> Result<(), Fault> {
+    fn apply(&mut self, path: &str, value: &Value) -> Result<(), ValueFault> {
         let Settings { model, reminders, sandbox, command_limits: limits, .. } = &mut self.settings;
         let seconds = |value| Ok(Duration::from_secs(positive(value)?.into()));
         match path {
@@ -268,11 +268,11 @@ impl SettingsReader {
     }
 
     fn wrong(&mut self, path: &str, expected: impl Into<String>, value: &Value) {
-        self.faults.push(Fault::Type(expected.into()).of(path, value));
+        self.faults.push(ValueFault::Type(expected.into()).of(path, value));
     }
 
     fn invalid(&mut self, path: &str, reason: impl Into<String>) {
-        self.faults.push(Fault::Invalid(reason.into()).of(path, &Value::Null));
+        self.faults.push(ValueFault::Invalid(reason.into()).of(path, &Value::Null));
     }
 }
 

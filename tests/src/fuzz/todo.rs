@@ -143,7 +143,8 @@ fn check_faults(dialect: ListDialect, arguments: &Value, said: &str) {
         },
         _ => return,
     };
-    for named in said.lines().filter_map(|line| line.strip_prefix("- #")) {
+    let faults = said.strip_prefix("The list was not changed, because of:\n").unwrap_or_default();
+    for named in faults.lines().filter_map(|line| line.strip_prefix("- #")) {
         let number: String = named.chars().take_while(char::is_ascii_digit).collect();
         assert!(number.parse().is_ok_and(|number: usize| number <= list.len()), "{named}: {said}");
     }

@@ -15,7 +15,7 @@ const QUOTED_CHARS: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Faults {
     form: Form,
-    all: Vec<Fault>,
+    all: Vec<PlanFault>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum Form {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct PlanFault {
     /// Index of the item in the list as sent, or in a list of ids, from 0; `None` for the list or the call.
     pub index: Option<usize>,
     /// Field of the item or the call; empty for the whole of it.
@@ -95,7 +95,7 @@ impl Faults {
         Self { form: Form::Tasks, ..self }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+    pub fn iter(&self) -> impl Iterator<Item = &PlanFault> {
         self.all.iter()
     }
 
@@ -113,12 +113,12 @@ impl Faults {
         kind: FaultKind,
     ) {
         let field = field.into();
-        let is_known = |fault: &Fault| {
+        let is_known = |fault: &PlanFault| {
             let is_item = index.is_some() && fault.field.is_empty();
             fault.index == index && (is_item || fault.field == field)
         };
         if !self.all.iter().any(is_known) {
-            self.all.push(Fault { index, field, kind });
+            self.all.push(PlanFault { index, field, kind });
         }
     }
 
@@ -132,7 +132,7 @@ impl Faults {
         self.all.iter().map(|fault| format!("{}{}", self.place(fault), fault.kind))
     }
 
-    fn place(&self, Fault { index, field, .. }: &Fault) -> String {
+    fn place(&self, PlanFault { index, field, .. }: &PlanFault) -> String {
         match (self.form, index) {
             (Form::List(list), None) => format!("{list}: "),
             (Form::List(_), Some(index)) if field.is_empty() => format!("{}: ", Number(*index)),

@@ -1,6 +1,6 @@
 //! State of a whole file under review, as it is now and as it was: before a decision, before a turn.
 //!
-//! The store writes these types with hashes in place of their texts, which it finds by [`Part`].
+//! The store writes these types with hashes in place of their texts, which it finds by [`RecordPart`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,12 +102,12 @@ pub struct Checkpoint {
 }
 
 /// Part of a record that holds texts.
-pub enum Part<'a> {
+pub enum RecordPart<'a> {
     Review(&'a mut FileReview),
     Text(&'a mut Text),
 }
 
-impl Part<'_> {
+impl RecordPart<'_> {
     pub fn texts(&mut self) -> Vec<&mut Text> {
         match self {
             Self::Review(review) => vec![&mut review.state.baseline, &mut review.state.current],
@@ -172,27 +172,27 @@ impl FileReview {
 }
 
 impl FileState {
-    pub fn parts(&mut self) -> Vec<Part<'_>> {
-        self.review.iter_mut().map(Part::Review).collect()
+    pub fn parts(&mut self) -> Vec<RecordPart<'_>> {
+        self.review.iter_mut().map(RecordPart::Review).collect()
     }
 }
 
 impl DecisionUndo {
-    pub fn parts(&mut self) -> Vec<Part<'_>> {
-        let after = self.after.iter_mut().map(Part::Text);
+    pub fn parts(&mut self) -> Vec<RecordPart<'_>> {
+        let after = self.after.iter_mut().map(RecordPart::Text);
         self.state.parts().into_iter().chain(after).collect()
     }
 }
 
 impl FileSnapshot {
-    fn parts(&mut self) -> Vec<Part<'_>> {
-        let texts = self.text.iter_mut().chain(&mut self.left).map(Part::Text);
+    fn parts(&mut self) -> Vec<RecordPart<'_>> {
+        let texts = self.text.iter_mut().chain(&mut self.left).map(RecordPart::Text);
         self.state.parts().into_iter().chain(texts).collect()
     }
 }
 
 impl Checkpoint {
-    pub fn parts(&mut self) -> Vec<Part<'_>> {
+    pub fn parts(&mut self) -> Vec<RecordPart<'_>> {
         self.files.values_mut().flat_map(FileSnapshot::parts).collect()
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{FileOperation, FileState, HunkId, Origin, Outdated, Part};
+use super::{FileOperation, FileState, HunkId, Origin, Outdated, RecordPart};
 use crate::{ids::FileKey, text::Text};
 
 /// Record of a file with pending changes.
@@ -79,15 +79,15 @@ pub enum EditPurpose {
 }
 
 impl FileRecord {
-    pub fn parts(&mut self) -> Vec<Part<'_>> {
+    pub fn parts(&mut self) -> Vec<RecordPart<'_>> {
         let edits = self.under_way.iter_mut().chain(&mut self.late);
         self.state.parts().into_iter().chain(edits.flat_map(EditRecord::parts)).collect()
     }
 }
 
 impl EditRecord {
-    fn parts(&mut self) -> Vec<Part<'_>> {
-        let texts = self.before.iter_mut().chain([&mut self.expected]).map(Part::Text);
+    fn parts(&mut self) -> Vec<RecordPart<'_>> {
+        let texts = self.before.iter_mut().chain([&mut self.expected]).map(RecordPart::Text);
         texts.chain(self.after.iter_mut().flat_map(FileState::parts)).collect()
     }
 }

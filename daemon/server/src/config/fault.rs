@@ -3,7 +3,7 @@
 use cairn_protocol::{StatusProblem, settings};
 use serde_json::Value;
 
-pub(super) enum Fault {
+pub(super) enum ValueFault {
     Unknown,
     /// Another type than the named one.
     Type(String),
@@ -12,7 +12,7 @@ pub(super) enum Fault {
     Invalid(String),
 }
 
-impl Fault {
+impl ValueFault {
     pub(super) fn of(self, path: &str, value: &Value) -> StatusProblem {
         let setting = if path.is_empty() { "cairn".to_owned() } else { format!("cairn.{path}") };
         match self {
@@ -30,33 +30,33 @@ impl Fault {
     }
 }
 
-fn expected<T>(value: Option<T>, what: &str) -> Result<T, Fault> {
-    value.ok_or_else(|| Fault::Type(what.to_owned()))
+fn expected<T>(value: Option<T>, what: &str) -> Result<T, ValueFault> {
+    value.ok_or_else(|| ValueFault::Type(what.to_owned()))
 }
 
-pub(super) fn flag(value: &Value) -> Result<bool, Fault> {
+pub(super) fn flag(value: &Value) -> Result<bool, ValueFault> {
     expected(value.as_bool(), "true or false")
 }
 
 /// Reads text; an empty string means "not set", as editors send it.
-pub(super) fn text(value: &Value) -> Result<Option<String>, Fault> {
+pub(super) fn text(value: &Value) -> Result<Option<String>, ValueFault> {
     let text = expected(value.as_str(), "a string")?.trim();
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
-pub(super) fn positive(value: &Value) -> Result<u32, Fault> {
+pub(super) fn positive(value: &Value) -> Result<u32, ValueFault> {
     let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
     expected(number.filter(|number| *number > 0), "a whole number above zero")
 }
 
-pub(super) fn dollars(value: &Value) -> Result<f64, Fault> {
+pub(super) fn dollars(value: &Value) -> Result<f64, ValueFault> {
     expected(value.as_f64().filter(|dollars| *dollars >= 0.0), "a number, not below zero")
 }
 
 /// Reads a value of the enumeration that the table defines for this key.
-pub(super) fn choice<'a>(path: &str, value: &'a Value) -> Result<&'a str, Fault> {
+pub(super) fn choice<'a>(path: &str, value: &'a Value) -> Result<&'a str, ValueFault> {
     let name = expected(value.as_str(), "a string")?;
-    if settings::choices(path).contains(&name) { Ok(name) } else { Err(Fault::Choice) }
+    if settings::choices(path).contains(&name) { Ok(name) } else { Err(ValueFault::Choice) }
 }
 
 pub(super) fn type_of(value: &Value) -> String {

@@ -16,7 +16,7 @@ use std::{
 
 use cairn_core::{
     ids::{FileKey, TurnId},
-    review::{Checkpoint, DecisionUndo, FileRecord, Part},
+    review::{Checkpoint, DecisionUndo, FileRecord, RecordPart},
     text::Text,
 };
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ enum Line<F = Box<FileRecord>, D = Vec<DecisionUndo>, C = Box<Checkpoint>> {
 }
 
 impl Line {
-    fn parts(&mut self) -> Vec<Part<'_>> {
+    fn parts(&mut self) -> Vec<RecordPart<'_>> {
         match self {
             Self::File(record) => record.parts(),
             Self::Decided(undos) => undos.iter_mut().flat_map(DecisionUndo::parts).collect(),
@@ -328,7 +328,7 @@ fn loaded(line: StoredLine, blobs: &Blobs) -> Option<Line> {
                 let bytes = blobs.get(&hash)?.ok_or_else(|| io::Error::other("a text is lost"))?;
                 *text = Text::new(&String::from_utf8(bytes).map_err(io::Error::other)?);
             }
-            if let Part::Review(review) = part {
+            if let RecordPart::Review(review) = part {
                 review.check().map_err(io::Error::other)?;
             }
         }

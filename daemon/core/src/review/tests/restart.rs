@@ -46,7 +46,7 @@ fn a_snapshot_is_plain_data() {
     let read: FileReview = serde_json::from_str(&serde_json::to_string(&review).unwrap()).unwrap();
     assert_eq!(read.snapshot(), review.snapshot());
     let mut named = review.clone();
-    for text in Part::Review(&mut named).texts() {
+    for text in RecordPart::Review(&mut named).texts() {
         *text = Text::new(&text.len_chars().to_string());
     }
     let [baseline, current] = [review.baseline(), review.current()].map(Text::len_chars);
