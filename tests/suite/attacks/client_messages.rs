@@ -57,7 +57,7 @@ async fn malformed_messages_do_not_end_the_session() {
     assert_eq!(daemon.ends_within(LIMIT).await.code(), Some(0));
 }
 
-/// Each in a session of its own. An editor starts the daemon again.
+/// Starts a daemon for each row, as an editor does after such an exit.
 #[tokio::test]
 async fn bytes_without_a_header_are_answered_and_end_the_session() {
     let table: &[(&str, &[u8])] = &[

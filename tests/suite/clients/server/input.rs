@@ -33,11 +33,16 @@ async fn bad_messages_do_not_end_the_session() {
 
 #[tokio::test]
 async fn bytes_without_a_header_are_answered_and_end_the_session() {
-    let bad: [(&str, &[u8]); 7] = [
+    let bad: [(&str, &[u8]); 8] = [
         ("no length", b"Content-Type: x\r\n\r\n{}"),
         ("an invalid length", b"Content-Length: abc\r\n\r\n{}"),
         ("a negative length", b"Content-Length: -5\r\n\r\n{}"),
         ("a length too short", b"Content-Length: 5\r\n\r\n{\"a\": 1}\r\n"),
+        // The body takes in the next header, and what follows is none.
+        (
+            "a length too long",
+            b"Content-Length: 20\r\n\r\n{\"a\": 1}Content-Length: 8\r\n\r\n{\"a\": 1}",
+        ),
         ("an absurd length", b"Content-Length: 99999999999\r\n\r\n{}"),
         ("a stray line", b"hello there\r\n"),
         ("a binary line", b"\x00\xff\xfe\r\n\r\n\n"),
