@@ -2,7 +2,7 @@
 
 use std::{io::Read, ops::ControlFlow};
 
-use cairn_core::{marks::ModelText, policy::Access, text::Text};
+use cairn_core::{marks::ModelText, policy::Access, text};
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::{
     ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking,
     glob::{PathPattern, SearchStart},
     outside::{self, Outline},
-    searches::Search,
+    searches::{Search, Turn},
 };
 use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
 
@@ -18,14 +18,16 @@ pub(super) mod pattern;
 mod scan;
 
 use pattern::{MAX_PATTERN_BYTES, Pattern};
-use scan::{Around, LineSearch, Lines, MAX_LINE_CHARS, Scanned};
+use scan::{Around, LineSearch, Lines};
 
 const MAX_MATCHES: usize = 200;
 const MAX_BYTES: usize = 50 * 1024;
+/// Characters of a line that are shown.
+const MAX_LINE_CHARS: usize = 300;
 /// Most lines before, and most lines after a match.
 const MAX_CONTEXT: usize = 50;
 /// Larger files that are not UTF-8 are searched as bytes: to decode one takes several times its size.
-const MAX_DECODED_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_DECODED_BYTES: usize = 4 * 1024 * 1024;
 
 struct GrepCall {
     pattern: String,
@@ -197,69 +199,43 @@ impl GrepCall {
         search: &Search,
         results: &mut Results,
     ) {
+        // The turn lasts until the text is searched.
+        let Some((text, _turn)) = text_of(context, path, search) else { return };
         results.file = Some(path.to_string());
-        let mut scan = |results: &mut Results, text: &mut dyn Read, any_bytes: bool| {
-            let stop = || search.is_over();
-            let around = self.around;
-            LineSearch { pattern, around, any_bytes, stop: &stop, lines: results }.run(text)
-        };
-        let scanned = match context.docs.get(&path.key()) {
-            Some(document) => scan(results, &mut Chunks::of(&document.text), true),
-            None => match context.workspace.open(path) {
-                Ok(mut file) => {
-                    let before = results.mark();
-                    scan(results, &mut file, false).and_then(|scanned| {
-                        if !matches!(scanned, Scanned::NotUtf8 | Scanned::Binary) {
-                            return Ok(scanned);
-                        }
-                        results.reset(before, path);
-                        // One at a time: decoding takes several times the size of the file.
-                        let _decoding = search.decoding();
-                        let small = file.metadata()?.len() <= MAX_DECODED_BYTES;
-                        let read = || context.workspace.read_text(path).ok();
-                        match small.then(read).flatten() {
-                            Some(decoded) => scan(results, &mut Chunks::of(&decoded.text), true),
-                            None if scanned == Scanned::Binary => Ok(scanned),
-                            None => {
-                                std::io::Seek::rewind(&mut file)?;
-                                scan(results, &mut file, true)
-                            }
-                        }
-                    })
-                }
-                Err(error) => return tracing::debug!("{error}"),
-            },
-        };
+        let (around, stop) = (self.around, || search.is_over());
+        LineSearch { pattern, around, stop: &stop, lines: results }.run(&text);
         results.end_file();
-        match scanned {
-            Ok(Scanned::All { pieces: true }) => results.pieces += 1,
-            Ok(_) => {}
-            Err(error) => tracing::debug!("{path} was not searched: {error}"),
-        }
     }
 }
 
-/// The text of an open document as bytes, without a copy.
-struct Chunks<'a, I: Iterator<Item = &'a str>> {
-    chunks: I,
-    rest: &'a [u8],
-}
-
-impl<'a> Chunks<'a, std::iter::Empty<&'a str>> {
-    fn of(text: &'a Text) -> Chunks<'a, impl Iterator<Item = &'a str>> {
-        Chunks { chunks: text.chunks(), rest: &[] }
+/// Text of an open document or of a file, as UTF-8 where its encoding is known, with its turn. `None` for a
+/// binary file, for one that cannot be read, and when the search is over.
+fn text_of<'s>(
+    context: &ToolContext,
+    path: &WorkspacePath,
+    search: &'s Search,
+) -> Option<(Vec<u8>, Turn<'s>)> {
+    if let Some(document) = context.docs.get(&path.key()) {
+        let turn = search.turn_of(document.text.len_bytes())?;
+        return Some((document.text.to_string().into_bytes(), turn));
     }
-}
-
-impl<'a, I: Iterator<Item = &'a str>> Read for Chunks<'a, I> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        while self.rest.is_empty() {
-            match self.chunks.next() {
-                Some(chunk) => self.rest = chunk.as_bytes(),
-                None => return Ok(0),
-            }
-        }
-        self.rest.read(buffer)
+    let failed = |error: &dyn std::fmt::Display| tracing::debug!("{path} is not searched: {error}");
+    let file = context.workspace.open(path).inspect_err(|error| failed(error)).ok()?;
+    let size = usize::try_from(file.metadata().ok()?.len()).ok()?;
+    let turn = search.turn_of(size)?;
+    let mut bytes = Vec::with_capacity(size);
+    // The turn is for this size, even if the file grows.
+    file.take(size as u64).read_to_end(&mut bytes).inspect_err(|error| failed(error)).ok()?;
+    let is_binary = memchr::memchr(0, &bytes).is_some();
+    if !is_binary && str::from_utf8(&bytes).is_ok() {
+        return Some((bytes, turn));
+    }
+    // Decoding takes several times the size of the file.
+    let turn = if turn.is_some() { turn } else { Some(search.turn()?) };
+    let is_small = bytes.len() <= MAX_DECODED_BYTES;
+    match is_small.then(|| text::decode(&bytes)) {
+        Some(Ok(decoded)) => Some((decoded.text.to_string().into_bytes(), turn)),
+        Some(Err(_)) | None => (!is_binary).then_some((bytes, turn)),
     }
 }
 
@@ -276,30 +252,9 @@ struct Results {
     full: bool,
     /// Files that were skipped because they may hold secrets.
     secrets: usize,
-    /// Files with a line that was searched in pieces.
-    pieces: usize,
-}
-
-/// Length of the results, for a rollback.
-struct Mark {
-    bytes: usize,
-    matches: usize,
 }
 
 impl Results {
-    fn mark(&self) -> Mark {
-        Mark { bytes: self.out.len(), matches: self.matches }
-    }
-
-    /// Removes the matches found since then in the current file.
-    fn reset(&mut self, mark: Mark, path: &WorkspacePath) {
-        self.out.truncate(mark.bytes);
-        self.matches = mark.matches;
-        self.counted = 0;
-        self.full = false;
-        self.file = Some(path.to_string());
-    }
-
     fn line(&mut self, number: u64, mark: char, bytes: &[u8]) -> bool {
         if self.full {
             return false;
@@ -311,7 +266,8 @@ impl Results {
             self.out.push_str(&file);
             self.out.push('\n');
         }
-        let text = String::from_utf8_lossy(bytes);
+        // Enough for all characters that are shown.
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_LINE_CHARS + 4)]);
         let text = text.trim_end_matches(['\n', '\r']);
         match text.char_indices().nth(MAX_LINE_CHARS) {
             Some((cut, _)) => self.out.push_str(&format!("{number}{mark}{}…\n", &text[..cut])),
@@ -360,12 +316,6 @@ impl Results {
                 if self.output == Output::Content { "matches" } else { "files" }
             )),
             Walked::Trapped => out.own(TRAPPED),
-        }
-        if self.pieces > 0 {
-            out.own(
-                "Lines of more than 128 KiB were searched in pieces; a match of more than 32 KiB \
-                 in one may be missing.",
-            );
         }
         match self.secrets {
             0 => {}

@@ -1,8 +1,8 @@
 //! Limits for all searches of a daemon: their number at a time and the duration of each.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread::available_parallelism,
+    sync::{Arc, Mutex, MutexGuard, TryLockError},
+    thread::{self, available_parallelism},
     time::{Duration, Instant},
 };
 
@@ -16,13 +16,21 @@ use super::ToolFailure;
 const MAX_AT_ONCE: usize = 4;
 const MAX_TIME: Duration = Duration::from_secs(20);
 
+/// Largest text that any number of searches hold at once, in bytes. Of larger ones only one is held, so that
+/// all searches stay below 64 MiB.
+const LARGE: usize = 1024 * 1024;
+const POLL: Duration = Duration::from_millis(5);
+
+/// Turn of a search with a large text. `None`: the text needs none.
+pub(super) type Turn<'s> = Option<MutexGuard<'s, ()>>;
+
 /// Slots for searches, shared by all sessions and subagents.
 #[derive(Debug)]
 pub struct Searches {
     slots: Arc<Semaphore>,
     /// The user searches in stored sessions, one search at a time.
     in_sessions: Arc<Semaphore>,
-    decoding: Arc<Mutex<()>>,
+    turns: Arc<Mutex<()>>,
     limit: Duration,
 }
 
@@ -32,7 +40,7 @@ impl Default for Searches {
         Self {
             slots: Arc::new(Semaphore::new(cores.min(MAX_AT_ONCE))),
             in_sessions: Arc::new(Semaphore::new(1)),
-            decoding: Arc::default(),
+            turns: Arc::default(),
             limit: MAX_TIME,
         }
     }
@@ -62,7 +70,7 @@ impl Searches {
         let slot = slot.map_err(|closed| ToolFailure::Fatal(closed.into()))?;
         Ok(Search {
             _slot: slot,
-            decoding: Arc::clone(&self.decoding),
+            turns: Arc::clone(&self.turns),
             cancel: cancel.clone(),
             began: Instant::now(),
             limit: self.limit,
@@ -73,7 +81,7 @@ impl Searches {
 /// Running search. Frees its slot when dropped.
 pub(super) struct Search {
     _slot: OwnedSemaphorePermit,
-    decoding: Arc<Mutex<()>>,
+    turns: Arc<Mutex<()>>,
     cancel: CancellationToken,
     began: Instant,
     limit: Duration,
@@ -84,10 +92,21 @@ impl Search {
         self.cancel.is_cancelled() || self.began.elapsed() >= self.limit
     }
 
-    /// Held while a file is decoded and searched. One search at a time may have a whole file in
-    /// memory.
-    pub(super) fn decoding(&self) -> MutexGuard<'_, ()> {
-        self.decoding.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Turn for a text of this size. The outer `None`: the search is over.
+    pub(super) fn turn_of(&self, bytes: usize) -> Option<Turn<'_>> {
+        if bytes <= LARGE { Some(None) } else { self.turn().map(Some) }
+    }
+
+    /// Waits until no other search has a turn. `None`: the search is over.
+    pub(super) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        loop {
+            match self.turns.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+                Err(TryLockError::WouldBlock) if self.is_over() => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(POLL),
+            }
+        }
     }
 
     /// First line of an answer that is not the whole one.
