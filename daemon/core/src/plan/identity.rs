@@ -5,15 +5,45 @@
 
 use super::{Draft, Status, TodoItem};
 
-/// For each draft the index of the old item it continues. No old item is continued twice.
+/// For each draft the index of the item that it continues. Equal texts are paired first: by id, then by
+/// status where fewer drafts than items have the text, then in order. Edited texts follow, the most alike first.
 pub(super) fn continued(old: &[TodoItem], drafts: &[Draft]) -> Vec<Option<usize>> {
-    let mut matching =
-        Matching { old, drafts, of_draft: vec![None; drafts.len()], taken: vec![false; old.len()] };
-    matching.same_text();
-    if matching.is_open() {
-        matching.edited_text();
+    let draft_words: Vec<_> = drafts.iter().map(|draft| words(&draft.content)).collect();
+    let item_words: Vec<_> = old.iter().map(|item| words(&item.content)).collect();
+    let is_fewer = |text: &str| {
+        let drafts = drafts.iter().filter(|draft| draft.content.trim() == text).count();
+        drafts < old.iter().filter(|item| item.content == text).count()
+    };
+    let mut candidates = Vec::new();
+    for (draft, new) in drafts.iter().enumerate() {
+        let (text, is_done) = (new.content.trim(), new.status == Status::Completed);
+        for (item, old) in old.iter().enumerate() {
+            let same_id = new.id.as_deref() == Some(old.label());
+            let (new_words, old_words) = (&draft_words[draft], &item_words[item]);
+            let (alike, next) = if old.content == text {
+                (0, usize::from(is_done == old.is_open() && is_fewer(text)))
+            } else if !old.is_open() && !is_done {
+                // A closed item with another text is not opened again.
+                continue;
+            } else {
+                let alike = match distance(new_words, old_words) {
+                    Some(distance) => distance + 1,
+                    None if same_id && related(new_words, old_words) => usize::MAX,
+                    None => continue,
+                };
+                (alike, draft.abs_diff(item))
+            };
+            candidates.push((alike, !same_id, next, draft, item));
+        }
     }
-    matching.of_draft
+    candidates.sort_unstable();
+    let (mut of_draft, mut taken) = (vec![None; drafts.len()], vec![false; old.len()]);
+    for (_, _, _, draft, item) in candidates {
+        if of_draft[draft].is_none() && !taken[item] {
+            (of_draft[draft], taken[item]) = (Some(item), true);
+        }
+    }
+    of_draft
 }
 
 /// Takes out the pairs in which a step of an earlier turn would begin again: its work was for another plan, also
@@ -34,101 +64,6 @@ pub(super) fn leave_out_begun_again(
             *pair = None;
         }
     }
-}
-
-struct Matching<'a> {
-    old: &'a [TodoItem],
-    drafts: &'a [Draft],
-    of_draft: Vec<Option<usize>>,
-    taken: Vec<bool>,
-}
-
-impl Matching<'_> {
-    /// Matches items with the same text, at any position. Among several with one text, the given id
-    /// decides, then the order. If some were removed, those with an unchanged status match first.
-    fn same_text(&mut self) {
-        self.pair_up(same_id);
-        for draft in 0..self.drafts.len() {
-            let text = self.drafts[draft].content.trim();
-            let drafts = (0..self.drafts.len())
-                .filter(|i| self.of_draft[*i].is_none() && self.drafts[*i].content.trim() == text);
-            let items =
-                (0..self.old.len()).filter(|i| !self.taken[*i] && self.old[*i].content == text);
-            if drafts.count() < items.count() {
-                self.pair_up(|draft, item| {
-                    draft.content.trim() == text && same_status(draft, item)
-                });
-            }
-        }
-        self.pair_up(|_, _| true);
-    }
-
-    /// Pairs the unmatched drafts and items, in order, that have the same text and satisfy `fits`.
-    fn pair_up(&mut self, fits: impl Fn(&Draft, &TodoItem) -> bool) {
-        for draft in 0..self.drafts.len() {
-            if self.of_draft[draft].is_some() {
-                continue;
-            }
-            let item = (0..self.old.len()).find(|item| {
-                !self.taken[*item]
-                    && self.old[*item].content == self.drafts[draft].content.trim()
-                    && fits(&self.drafts[draft], &self.old[*item])
-            });
-            if let Some(item) = item {
-                self.take(draft, item);
-            }
-        }
-    }
-
-    /// Matches items with edited texts: the smallest distance first, then the same id, then the
-    /// nearest position.
-    fn edited_text(&mut self) {
-        let draft_words: Vec<_> = self.drafts.iter().map(|draft| words(&draft.content)).collect();
-        let item_words: Vec<_> = self.old.iter().map(|item| words(&item.content)).collect();
-        let mut candidates = Vec::new();
-        for (draft, new) in self.drafts.iter().enumerate() {
-            for (item, old) in self.old.iter().enumerate() {
-                if self.of_draft[draft].is_some() || self.taken[item] {
-                    continue;
-                }
-                // A completed item does not become open again with another text.
-                if !old.is_open() && new.status != Status::Completed {
-                    continue;
-                }
-                let (new_words, old_words) = (&draft_words[draft], &item_words[item]);
-                let same_id = same_id(new, old);
-                let alike = match distance(new_words, old_words) {
-                    Some(distance) => distance,
-                    None if same_id && related(new_words, old_words) => usize::MAX,
-                    None => continue,
-                };
-                candidates.push((alike, !same_id, draft.abs_diff(item), draft, item));
-            }
-        }
-        candidates.sort_unstable();
-        for (_, _, _, draft, item) in candidates {
-            if self.of_draft[draft].is_none() && !self.taken[item] {
-                self.take(draft, item);
-            }
-        }
-    }
-
-    fn take(&mut self, draft: usize, item: usize) {
-        self.of_draft[draft] = Some(item);
-        self.taken[item] = true;
-    }
-
-    fn is_open(&self) -> bool {
-        self.of_draft.iter().any(Option::is_none) && self.taken.iter().any(|taken| !taken)
-    }
-}
-
-fn same_id(draft: &Draft, item: &TodoItem) -> bool {
-    draft.id.as_deref() == Some(item.label())
-}
-
-fn same_status(draft: &Draft, item: &TodoItem) -> bool {
-    (draft.status == Status::Completed) != item.is_open()
 }
 
 /// Number of added or removed words, if nothing else differs and half of the text is unchanged. A
