@@ -218,14 +218,7 @@ impl ListDialect {
     }
 
     fn entry(self) -> &'static DialectWords {
-        match self {
-            ListDialect::TodoWrite => &table::TODO_WRITE,
-            ListDialect::Todo => &table::TODO,
-            ListDialect::TodoWriteSnake => &table::TODO_WRITE_SNAKE,
-            ListDialect::UpdatePlan => &table::UPDATE_PLAN,
-            ListDialect::WriteTodos => &table::WRITE_TODOS,
-            ListDialect::ManageTodoList => &table::MANAGE_TODO_LIST,
-        }
+        &table::TABLE[self as usize]
     }
 
     fn schema(self) -> Value {

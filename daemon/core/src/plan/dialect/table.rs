@@ -40,77 +40,52 @@ pub(super) enum Ids {
     Number,
 }
 
-pub(super) const TODO_WRITE: DialectWords = DialectWords {
-    name: "todo-write",
-    tool: "TodoWrite",
-    list: "todos",
-    content: "content",
-    requires_active_form: true,
-    status_is_optional: false,
-    ids: Ids::Unasked,
-    states: STATES,
-    remark: None,
-};
+/// The usual form of a list, which most dialects change in one or two places.
+const fn usual(
+    name: &'static str,
+    tool: &'static str,
+    list: &'static str,
+    content: &'static str,
+) -> DialectWords {
+    DialectWords {
+        name,
+        tool,
+        list,
+        content,
+        requires_active_form: false,
+        status_is_optional: false,
+        ids: Ids::Unasked,
+        states: STATES,
+        remark: None,
+    }
+}
 
-pub(super) const TODO: DialectWords = DialectWords {
-    name: "todo",
-    tool: "todo",
-    list: "items",
-    content: "text",
-    requires_active_form: false,
-    status_is_optional: true,
-    ids: Ids::Optional,
-    states: STATES,
-    remark: None,
-};
-
-pub(super) const TODO_WRITE_SNAKE: DialectWords = DialectWords {
-    name: "todo-write-snake",
-    tool: "todo_write",
-    list: "todos",
-    content: "content",
-    requires_active_form: false,
-    status_is_optional: false,
-    ids: Ids::Unasked,
-    states: STATES,
-    remark: None,
-};
-
-pub(super) const UPDATE_PLAN: DialectWords = DialectWords {
-    name: "update-plan",
-    tool: "update_plan",
-    list: "plan",
-    content: "step",
-    requires_active_form: false,
-    status_is_optional: false,
-    ids: Ids::Unasked,
-    states: STATES,
-    remark: Some(("explanation", "Why the plan changes, in a sentence")),
-};
-
-pub(super) const WRITE_TODOS: DialectWords = DialectWords {
-    name: "write-todos",
-    tool: "write_todos",
-    list: "todos",
-    content: "description",
-    requires_active_form: false,
-    status_is_optional: false,
-    ids: Ids::Unasked,
-    states: &["pending", "in_progress", "completed", "cancelled", "blocked"],
-    remark: None,
-};
-
-pub(super) const MANAGE_TODO_LIST: DialectWords = DialectWords {
-    name: "manage-todo-list",
-    tool: "manage_todo_list",
-    list: "todoList",
-    content: "title",
-    requires_active_form: false,
-    status_is_optional: false,
-    ids: Ids::Number,
-    states: &["not-started", "in-progress", "completed"],
-    remark: None,
-};
+/// In the order of [`super::ListDialect`].
+pub(super) static TABLE: [DialectWords; 6] = [
+    DialectWords {
+        requires_active_form: true,
+        ..usual("todo-write", "TodoWrite", "todos", "content")
+    },
+    DialectWords {
+        status_is_optional: true,
+        ids: Ids::Optional,
+        ..usual("todo", "todo", "items", "text")
+    },
+    usual("todo-write-snake", "todo_write", "todos", "content"),
+    DialectWords {
+        remark: Some(("explanation", "Why the plan changes, in a sentence")),
+        ..usual("update-plan", "update_plan", "plan", "step")
+    },
+    DialectWords {
+        states: &["pending", "in_progress", "completed", "cancelled", "blocked"],
+        ..usual("write-todos", "write_todos", "todos", "description")
+    },
+    DialectWords {
+        ids: Ids::Number,
+        states: &["not-started", "in-progress", "completed"],
+        ..usual("manage-todo-list", "manage_todo_list", "todoList", "title")
+    },
+];
 
 const STATES: &[&str] = &["pending", "in_progress", "completed"];
 
