@@ -13,7 +13,7 @@ mod protected;
 pub mod sandbox;
 pub mod trust;
 
-use command::{AutoApproval, CommandContext, CommandRules, Denial, NoAutoApproval, Rule};
+use command::{CommandContext, CommandRules, Denial, NoAutoApproval, Rule};
 pub use protected::{is_protected, is_secret, protected_roots};
 use sandbox::Needs;
 
@@ -109,80 +109,65 @@ pub enum AskReason {
     Types,
 }
 
-/// Mode of a session: decides which edits and effects need an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    #[default]
-    Review,
-    Ask,
-    Auto,
-    Plan,
-}
-
 /// Decides about an access.
 ///
 /// Approvals for the rest of a session are not considered here: they answer the question that this
 /// function asks for.
 pub fn judge(
     access: &Access,
-    mode: Mode,
+    plans_only: bool,
     rules: &CommandRules,
     context: &CommandContext<'_>,
 ) -> Verdict {
     match access {
         Access::Plan | Access::Subagent | Access::Process => Verdict::Allow,
-        Access::Read { path: _, names } => judge_read(names),
+        // In every mode: the text that is read goes to the provider of the model.
+        Access::Read { path: _, names } if names.iter().any(|name| is_secret(name)) => {
+            ask(AskReason::ReadsSecret)
+        }
+        Access::Read { .. } => Verdict::Allow,
         Access::Edit { path: _, inside, aliases } | Access::Delete { path: _, inside, aliases } => {
-            judge_edit([inside].into_iter().chain(aliases), mode)
+            judge_edit([inside].into_iter().chain(aliases), plans_only)
         }
         Access::Move { from: _, from_inside, to: _, to_inside, aliases } => {
-            judge_edit([from_inside, to_inside].into_iter().chain(aliases), mode)
+            judge_edit([from_inside, to_inside].into_iter().chain(aliases), plans_only)
         }
         Access::Command { command, cwd: _, needs } => {
-            judge_command(command, *needs, mode, rules, context)
+            judge_command(command, *needs, plans_only, rules, context)
         }
-        Access::Input { .. } => match mode {
-            Mode::Plan => Verdict::Deny {
-                reason: "Plan mode: nothing is sent to a process. Present the plan instead."
-                    .to_owned(),
-            },
-            // A rule covers a command, not what is typed into one.
-            Mode::Review | Mode::Ask | Mode::Auto => {
-                Verdict::Ask { reasons: vec![AskReason::Types] }
-            }
-        },
+        Access::Input { .. } if plans_only => {
+            deny("Plan mode: nothing is sent to a process. Present the plan instead.")
+        }
+        // No rule covers a text: it decides what the process does next.
+        Access::Input { .. } => ask(AskReason::Types),
     }
 }
 
-/// Decides about reading, in every mode: the text that is read goes to the provider of the model.
-fn judge_read(names: &[PathBuf]) -> Verdict {
-    if names.iter().any(|name| is_secret(name)) {
-        return Verdict::Ask { reasons: vec![AskReason::ReadsSecret] };
-    }
-    Verdict::Allow
+fn ask(reason: AskReason) -> Verdict {
+    Verdict::Ask { reasons: vec![reason] }
 }
 
-fn judge_edit<'a>(mut names: impl Iterator<Item = &'a PathBuf>, mode: Mode) -> Verdict {
-    match mode {
-        Mode::Plan => Verdict::Deny {
-            reason: "Plan mode: no file may be changed. Present the plan instead.".to_owned(),
-        },
-        Mode::Review | Mode::Ask | Mode::Auto => {
-            // A change shows the old text, and a move copies the text to another file.
-            let reason = names.find_map(|name| match (is_protected(name), is_secret(name)) {
-                (true, _) => Some(AskReason::Protected),
-                (false, true) => Some(AskReason::HoldsSecrets),
-                (false, false) => None,
-            });
-            reason.map_or(Verdict::Allow, |reason| Verdict::Ask { reasons: vec![reason] })
-        }
+fn deny(reason: &str) -> Verdict {
+    Verdict::Deny { reason: reason.to_owned() }
+}
+
+fn judge_edit<'a>(mut names: impl Iterator<Item = &'a PathBuf>, plans_only: bool) -> Verdict {
+    if plans_only {
+        return deny("Plan mode: no file may be changed. Present the plan instead.");
     }
+    // A change shows the old text, and a move copies the text to another file.
+    let reason = names.find_map(|name| match (is_protected(name), is_secret(name)) {
+        (true, _) => Some(AskReason::Protected),
+        (false, true) => Some(AskReason::HoldsSecrets),
+        (false, false) => None,
+    });
+    reason.map_or(Verdict::Allow, ask)
 }
 
 fn judge_command(
     command: &str,
     needs: Needs,
-    mode: Mode,
+    plans_only: bool,
     rules: &CommandRules,
     context: &CommandContext<'_>,
 ) -> Verdict {
@@ -192,31 +177,22 @@ fn judge_command(
     let undecided = match rules.denial(command) {
         Denial::None => None,
         Denial::Denied(rule) => {
-            return Verdict::Deny {
-                reason: format!("Refused: the user's settings forbid `{rule}` (cairn.shell.deny)."),
-            };
+            let words = format!("Refused: the user's settings forbid `{rule}` (cairn.shell.deny).");
+            return deny(&words);
         }
         Denial::Undecided(rule) => Some(AskReason::DenyUndecided { rule: rule.clone() }),
     };
-    match mode {
-        Mode::Plan => Verdict::Deny {
-            reason: "Plan mode: no command may run. Present the plan instead.".to_owned(),
-        },
-        // Rules cover commands in the default sandbox only.
-        Mode::Review | Mode::Ask | Mode::Auto if !needs.is_none() => {
-            let granted = AskReason::Grants(needs);
-            Verdict::Ask { reasons: undecided.into_iter().chain([granted]).collect() }
-        }
-        Mode::Review | Mode::Ask | Mode::Auto => match undecided {
-            Some(undecided) => Verdict::Ask { reasons: vec![undecided] },
-            None => match rules.unasked(command, context) {
-                AutoApproval::Allowed => Verdict::Allow,
-                AutoApproval::NeedsApproval(why) => {
-                    Verdict::Ask { reasons: vec![AskReason::Command(why)] }
-                }
-            },
-        },
+    if plans_only {
+        return deny("Plan mode: no command may run. Present the plan instead.");
     }
+    // No rule covers more than the default sandbox gives.
+    let granted = (!needs.is_none()).then_some(AskReason::Grants(needs));
+    let reasons: Vec<AskReason> = undecided.into_iter().chain(granted).collect();
+    if !reasons.is_empty() {
+        return Verdict::Ask { reasons };
+    }
+    let why = rules.needs_approval(command, context);
+    why.map_or(Verdict::Allow, |why| ask(AskReason::Command(why)))
 }
 
 /// Finds commands that are never intended: removing the root or the home folder, overwriting a
@@ -281,8 +257,8 @@ mod tests {
     const WORLD: CommandContext<'_> =
         CommandContext { may_read: &|_, _| true, finds: &|_| true, enters: &|_| true };
 
-    fn judged(access: &Access, mode: Mode) -> &'static str {
-        match judge(access, mode, &CommandRules::default(), &WORLD) {
+    fn judged(access: &Access, plans_only: bool) -> &'static str {
+        match judge(access, plans_only, &CommandRules::default(), &WORLD) {
             Verdict::Allow => "allow",
             Verdict::Ask { .. } => "ask",
             Verdict::Deny { .. } => "deny",
@@ -321,10 +297,8 @@ mod tests {
         let run = command("ls");
         let secret = read(&[".env"]);
         for (mode, expected) in [
-            (Mode::Review, ["allow", "allow", "ask", "ask", "ask"]),
-            (Mode::Ask, ["allow", "allow", "ask", "ask", "ask"]),
-            (Mode::Auto, ["allow", "allow", "ask", "ask", "ask"]),
-            (Mode::Plan, ["allow", "deny", "deny", "deny", "ask"]),
+            (false, ["allow", "allow", "ask", "ask", "ask"]),
+            (true, ["allow", "deny", "deny", "deny", "ask"]),
         ] {
             let got = [&source_read, &source, &protected, &run, &secret]
                 .map(|access| judged(access, mode));
@@ -338,12 +312,12 @@ mod tests {
         for (network, git) in [(true, false), (false, true), (true, true)] {
             let needs = Needs { network, git };
             let access = Access::Command { command: "ls".into(), cwd: "/ws".into(), needs };
-            let verdict = judge(&access, Mode::Review, &rules, &WORLD);
+            let verdict = judge(&access, false, &rules, &WORLD);
             assert_eq!(verdict, Verdict::Ask { reasons: vec![AskReason::Grants(needs)] });
         }
         let access = command("ls");
-        assert_eq!(judge(&access, Mode::Review, &rules, &WORLD), Verdict::Allow);
-        let verdict = judge(&access, Mode::Review, &rules.asking(), &WORLD);
+        assert_eq!(judge(&access, false, &rules, &WORLD), Verdict::Allow);
+        let verdict = judge(&access, false, &rules.asking(), &WORLD);
         assert!(matches!(verdict, Verdict::Ask { .. }), "without a sandbox");
     }
 
@@ -373,7 +347,7 @@ mod tests {
             (delete("keys/id_rsa"), ["ask", "deny"]),
             (edit("credentials.json"), ["ask", "deny"]),
         ] {
-            let got = [Mode::Auto, Mode::Plan].map(|mode| judged(&access, mode));
+            let got = [false, true].map(|mode| judged(&access, mode));
             assert_eq!(got, expected, "{access:?}");
         }
     }
@@ -387,7 +361,7 @@ mod tests {
             (read(&["notes", ".env"]), "ask"),
             (read(&[]), "allow"),
         ] {
-            assert_eq!(judged(&access, Mode::Auto), expected, "{access:?}");
+            assert_eq!(judged(&access, false), expected, "{access:?}");
         }
     }
 
@@ -410,11 +384,11 @@ mod tests {
             "dd if=/dev/zero of=/dev/sda bs=1M",
             ":(){ :|:& };:",
         ] {
-            let verdict = judged(&command(line), Mode::Auto);
+            let verdict = judged(&command(line), false);
             assert_eq!(verdict, "deny", "{line}");
         }
         for line in ["rm -rf target", "rm /tmp/x", "rm -rf ./build/*", "ls ~", "echo rm", ""] {
-            let verdict = judged(&command(line), Mode::Auto);
+            let verdict = judged(&command(line), false);
             assert_eq!(verdict, "ask", "{line}");
         }
     }

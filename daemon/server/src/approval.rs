@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cairn_core::{
     policy::{
-        self, Access, Mode, Verdict,
+        self, Access, Verdict,
         command::{CommandContext, CommandRules, ReadKind, Rule},
     },
     sanitize::excerpt,
@@ -71,11 +71,9 @@ pub fn gate(
     rule_folder: &RuleFolder,
     workspace: &Workspace,
 ) -> Gate {
-    let mode = match mode {
-        ReviewMode::Review => Mode::Review,
-        ReviewMode::Ask => Mode::Ask,
-        ReviewMode::Auto => Mode::Auto,
-        ReviewMode::Plan => Mode::Plan,
+    let plans_only = match mode {
+        ReviewMode::Plan => true,
+        ReviewMode::Review | ReviewMode::Ask | ReviewMode::Auto => false,
     };
     let cwd = if let Access::Command { cwd, .. } = access { cwd } else { workspace.root() };
     // Not a lock: another file may be there when the command runs. It can only be read.
@@ -91,7 +89,7 @@ pub fn gate(
     let finds = |program: &str| programs::lies_outside(program, &path, workspace);
     let enters = |folder: &str| rule_folder.enters(folder);
     let context = CommandContext { may_read: &may_read, finds: &finds, enters: &enters };
-    match policy::judge(access, mode, rules, &context) {
+    match policy::judge(access, plans_only, rules, &context) {
         Verdict::Allow => Gate::Open(Approved(())),
         Verdict::Deny { reason } => Gate::Closed(reason),
         Verdict::Ask { reasons } => {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock, time::Duration};
 
 use cairn_core::policy::{
-    Access, Mode, Verdict,
+    Access, Verdict,
     command::{CommandContext, CommandRules, CommandWords, LONGEST, Rule, entered, parse},
     judge,
     sandbox::Needs,
@@ -81,7 +81,7 @@ fn judged(script: &str) -> Verdict {
     let touch = Access::Command { command, cwd, needs };
     let may = |name: &str| !name.contains("secret");
     let context = CommandContext { may_read: &|_, name| may(name), finds: &|_| true, enters: &may };
-    judge(&touch, Mode::Auto, &rules, &context)
+    judge(&touch, false, &rules, &context)
 }
 
 /// Outside of quotes only what means the same to every shell: letters, digits, a few marks, blanks,

@@ -3,7 +3,7 @@
 use std::{cell::Cell, fs};
 
 use cairn_core::policy::{
-    Access, Mode, Verdict,
+    Access, Verdict,
     command::{CommandContext, CommandRules, Rule},
     judge,
     sandbox::Needs,
@@ -163,7 +163,7 @@ fn every_spelling_of_git_push_is_denied() {
     proptest!(config, |(script in invocations())| {
         let touch =
             Access::Command { command: script.clone(), cwd: work.clone(), needs: Needs::NONE };
-        let verdict = judge(&touch, Mode::Auto, &rules, &world);
+        let verdict = judge(&touch, false, &rules, &world);
         let ran = by_git(&work, home.path(), &script);
         let pushes = ["push", "send-pack", "http-push"].iter().any(|name| ran.contains(*name));
         pushed.set(pushed.get() + usize::from(pushes));

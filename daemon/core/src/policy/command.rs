@@ -20,7 +20,7 @@ pub use forbidden::Denial;
 pub(super) use loose::loose_commands;
 pub use read_only::{ReadKind, is_read_only, paths_read};
 pub use risk::{Places, Risk, risks};
-pub use rules::{AutoApproval, CommandContext, CommandRules, NoAutoApproval, Rule};
+pub use rules::{CommandContext, CommandRules, NoAutoApproval, Rule};
 
 /// Maximum length of a parsed script, in bytes.
 pub const LONGEST: usize = 4 * 1024;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use cairn_core::policy::{
-    Access, Mode, Verdict,
+    Access, Verdict,
     command::{CommandContext, CommandRules, Rule, entered},
     judge,
     sandbox::Needs,
@@ -57,7 +57,7 @@ pub(crate) fn judged(table: &mut Table) {
         let times: Vec<Duration> = (0..TIMES.min(10_000_000 / script.len()))
             .map(|_| {
                 let began = Instant::now();
-                let verdict = judge(&touch, Mode::Review, &rules, &WORLD);
+                let verdict = judge(&touch, false, &rules, &WORLD);
                 let took = began.elapsed();
                 assert!(!matches!(verdict, Verdict::Deny { .. }), "{script}");
                 took
@@ -114,7 +114,7 @@ fn asked(task: &Task, approval: Approval, kept: &mut Kept) -> usize {
         let rules = CommandRules { unasked, always: always.clone(), ..CommandRules::default() };
         let touch =
             Access::Command { command: command.clone(), cwd: "/ws".into(), needs: Needs::NONE };
-        let verdict = judge(&touch, Mode::Review, &rules, &WORLD);
+        let verdict = judge(&touch, false, &rules, &WORLD);
         if verdict == Verdict::Allow || allowed.contains(&command.as_str()) {
             continue;
         }

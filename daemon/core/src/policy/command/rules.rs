@@ -27,13 +27,6 @@ pub struct CommandRules {
     pub unboxed: bool,
 }
 
-/// Decision about running a command without a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AutoApproval {
-    Allowed,
-    NeedsApproval(NoAutoApproval),
-}
-
 /// Reason why a command needs an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAutoApproval {
@@ -192,37 +185,31 @@ impl CommandRules {
         Self { unboxed: true, ..self.clone() }
     }
 
-    pub fn unasked(&self, script: &str, context: &CommandContext<'_>) -> AutoApproval {
+    /// Reason why a script needs an approval. `None`: it may run without one.
+    pub fn needs_approval(
+        &self,
+        script: &str,
+        context: &CommandContext<'_>,
+    ) -> Option<NoAutoApproval> {
         if self.unboxed {
-            return AutoApproval::NeedsApproval(NoAutoApproval::NoSandbox);
+            return Some(NoAutoApproval::NoSandbox);
         }
         if !self.unasked && self.always.is_empty() {
-            return AutoApproval::NeedsApproval(NoAutoApproval::ChangesFiles);
+            return Some(NoAutoApproval::ChangesFiles);
         }
         let placed = match Placed::read(script, context) {
             Ok(placed) => placed,
-            Err(_) if !self.unasked => {
-                return AutoApproval::NeedsApproval(NoAutoApproval::ChangesFiles);
-            }
-            Err(why) => {
-                return AutoApproval::NeedsApproval(NoAutoApproval::Unclear(why));
-            }
+            Err(_) if !self.unasked => return Some(NoAutoApproval::ChangesFiles),
+            Err(why) => return Some(NoAutoApproval::Unclear(why)),
         };
         let asks = |at: &usize| !self.is_free(*at, &placed, context);
-        let Some(words) = (0..placed.commands.len()).find(asks).map(|at| &placed.commands[at])
-        else {
-            return AutoApproval::Allowed;
-        };
-        if !self.unasked {
-            return AutoApproval::NeedsApproval(NoAutoApproval::ChangesFiles);
-        }
+        let words = &placed.commands[(0..placed.commands.len()).find(asks)?];
         let (command, program) = (Rule::exactly(words), &words[0]);
-        AutoApproval::NeedsApproval(if changes_shell(words) {
-            NoAutoApproval::ChangesShell { command }
-        } else if context.knows(program) {
-            NoAutoApproval::MoreThanReading { command }
-        } else {
-            NoAutoApproval::UnknownProgram { program: program.clone() }
+        Some(match () {
+            () if !self.unasked => NoAutoApproval::ChangesFiles,
+            () if changes_shell(words) => NoAutoApproval::ChangesShell { command },
+            () if context.knows(program) => NoAutoApproval::MoreThanReading { command },
+            () => NoAutoApproval::UnknownProgram { program: program.clone() },
         })
     }
 

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::{forbidden::denial, *};
-use crate::policy::{Access, Mode, Verdict, judge};
+use crate::policy::{Access, Verdict, judge};
 
 mod deny;
 
@@ -426,7 +426,7 @@ fn decisions_about_a_table_of_commands() {
             cwd: "/ws".into(),
             needs: crate::policy::sandbox::Needs::NONE,
         };
-        let verdict = match judge(&access, Mode::Review, &rules, &context) {
+        let verdict = match judge(&access, false, &rules, &context) {
             _ if says_nothing(script) => "error",
             Verdict::Allow => "auto",
             Verdict::Ask { .. } => "ask",
@@ -435,9 +435,9 @@ fn decisions_about_a_table_of_commands() {
         assert_eq!(verdict, expected, "{script:?}");
         // Nobody said that anything may run unasked.
         let careful = CommandRules { unasked: false, always: Vec::new(), ..rules.clone() };
-        let judged = judge(&access, Mode::Review, &careful, &context);
+        let judged = judge(&access, false, &careful, &context);
         assert!(judged != Verdict::Allow, "{script:?}");
-        let planning = judge(&access, Mode::Plan, &rules, &context);
+        let planning = judge(&access, true, &rules, &context);
         assert!(matches!(planning, Verdict::Deny { .. }), "{script:?}");
     }
 }
@@ -488,9 +488,9 @@ fn always_offers_the_exact_words_of_parsed_commands() {
             let words: Vec<String> = offered.iter().map(Rule::to_string).collect();
             assert_eq!(words.join(", "), expected, "{script:?}");
             if !offered.is_empty() {
-                assert_ne!(rules.unasked(script, &context), AutoApproval::Allowed, "{script:?}");
+                assert_ne!(rules.needs_approval(script, &context), None, "{script:?}");
                 rules.always.extend(offered);
-                assert_eq!(rules.unasked(script, &context), AutoApproval::Allowed, "{script:?}");
+                assert_eq!(rules.needs_approval(script, &context), None, "{script:?}");
                 assert!(rules.offered(script, &context).is_empty());
             }
         }

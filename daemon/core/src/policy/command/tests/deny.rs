@@ -114,7 +114,7 @@ fn an_undecidable_command_needs_approval_despite_every_rule() {
     let judged = |script: &str| {
         let (command, cwd) = (script.to_owned(), "/ws".into());
         let access = Access::Command { command, cwd, needs: crate::policy::sandbox::Needs::NONE };
-        judge(&access, Mode::Auto, &rules, &context)
+        judge(&access, false, &rules, &context)
     };
     assert_eq!(judged("git status"), Verdict::Allow);
     let undecided = AskReason::DenyUndecided { rule: parse("git push") };
