@@ -10,7 +10,7 @@ use cairn_core::{
     hook::{Hook, HookEvent, Hooks, USUAL_SECONDS},
     plan::{
         Dialect,
-        reminder::{NagPolicy, ReminderSettings, ReminderTexts},
+        reminder::{NagPolicy, ReminderSettings},
     },
     policy::command::CommandRules,
 };
@@ -28,7 +28,8 @@ pub struct Settings {
     pub model: ModelSettings,
     /// `None`: chosen by the model's name.
     pub dialect: Option<Dialect>,
-    pub reminders: Reminders,
+    /// Their texts depend on the dialect.
+    pub reminders: ReminderSettings,
     pub hooks: Arc<Hooks>,
     pub review_mode: ReviewMode,
     pub save_at_turn_end: bool,
@@ -38,57 +39,12 @@ pub struct Settings {
     pub sandbox: sandbox::SandboxSettings,
 }
 
-/// Enabled reminders; their texts depend on the dialect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reminders {
-    pub initial: bool,
-    pub nag: NagPolicy,
-    pub verification: bool,
-    pub end: bool,
-    pub texts: OwnTexts,
-}
-
-/// The user's own texts for reminders.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct OwnTexts {
-    pub initial: Option<String>,
-    pub stale: Option<String>,
-    pub unplanned: Option<String>,
-    pub verification: Option<String>,
-}
-
-impl Reminders {
-    pub fn in_words_of(&self, dialect: Dialect) -> ReminderSettings {
-        let Reminders { initial, nag, verification, end, ref texts } = *self;
-        let usual = ReminderTexts::defaults(dialect);
-        let or = |own: &Option<String>, usual| own.clone().unwrap_or(usual);
-        ReminderSettings {
-            initial,
-            nag,
-            verification,
-            end,
-            texts: ReminderTexts {
-                initial: or(&texts.initial, usual.initial),
-                stale: or(&texts.stale, usual.stale),
-                unplanned: or(&texts.unplanned, usual.unplanned),
-                verification: or(&texts.verification, usual.verification),
-            },
-        }
-    }
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
             model: ModelSettings::default(),
             dialect: None,
-            reminders: Reminders {
-                initial: true,
-                nag: NagPolicy::Reset { rounds: NagPolicy::DEFAULT_ROUNDS },
-                verification: true,
-                end: true,
-                texts: OwnTexts::default(),
-            },
+            reminders: ReminderSettings::default(),
             hooks: Arc::default(),
             review_mode: ReviewMode::Review,
             save_at_turn_end: true,
@@ -179,9 +135,13 @@ impl SettingsReader {
         let seconds = |value| Ok(Duration::from_secs(positive(value)?.into()));
         match path {
             "model.provider" => {
-                model.provider = ProviderChoice::parse(choice(path, value)?).unwrap_or_default();
+                choice(path, value)?;
+                model.provider = ProviderChoice::deserialize(value).unwrap_or_default();
             }
-            "model.api" => model.api = ApiChoice::parse(choice(path, value)?).unwrap_or_default(),
+            "model.api" => {
+                choice(path, value)?;
+                model.api = ApiChoice::deserialize(value).unwrap_or_default();
+            }
             "model.name" => model.name = text(value)?,
             "model.baseUrl" => model.base_url = text(value)?,
             "model.plainHttpHosts" => {
@@ -200,10 +160,12 @@ impl SettingsReader {
             "plan.initialReminder" => reminders.initial = flag(value)?,
             "plan.verification" => reminders.verification = flag(value)?,
             "plan.endReminder" => reminders.end = flag(value)?,
-            "plan.texts.initial" => reminders.texts.initial = text(value)?,
-            "plan.texts.stale" => reminders.texts.stale = text(value)?,
-            "plan.texts.unplanned" => reminders.texts.unplanned = text(value)?,
-            "plan.texts.verification" => reminders.texts.verification = text(value)?,
+            "plan.texts.initial" => reminders.texts.initial = text(value)?.unwrap_or_default(),
+            "plan.texts.stale" => reminders.texts.stale = text(value)?.unwrap_or_default(),
+            "plan.texts.unplanned" => reminders.texts.unplanned = text(value)?.unwrap_or_default(),
+            "plan.texts.verification" => {
+                reminders.texts.verification = text(value)?.unwrap_or_default()
+            }
             "plan.reminder.policy" => self.reminder_policy = Some(choice(path, value)?.to_owned()),
             "plan.reminder.rounds" => self.reminder_rounds = Some(positive(value)?),
             "review.mode" => {

@@ -52,7 +52,8 @@ pub enum NagPolicy {
     Off,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Texts of the reminders. An empty one stands for the usual text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReminderTexts {
     pub initial: String,
     /// Text for an open plan; a line with the state of the plan follows it.
@@ -121,17 +122,40 @@ pub struct RoundFacts {
     pub multi_step: bool,
 }
 
-impl ReminderSettings {
+impl Default for ReminderSettings {
     /// Enables the initial reminder and the one to verify; reminds once after 3 rounds and counts
     /// again, because models ignore a text that is repeated in each round.
-    pub fn defaults(dialect: Dialect) -> Self {
+    fn default() -> Self {
         Self {
             initial: true,
             nag: NagPolicy::Reset { rounds: NagPolicy::DEFAULT_ROUNDS },
             verification: true,
             end: true,
-            texts: ReminderTexts::defaults(dialect),
+            texts: ReminderTexts::default(),
         }
+    }
+}
+
+impl ReminderSettings {
+    pub fn defaults(dialect: Dialect) -> Self {
+        Self::default().in_words_of(dialect)
+    }
+
+    /// Puts the usual text for the dialect in the place of each empty one.
+    #[must_use]
+    pub fn in_words_of(mut self, dialect: Dialect) -> Self {
+        let (own, usual) = (&mut self.texts, ReminderTexts::defaults(dialect));
+        for (own, usual) in [
+            (&mut own.initial, usual.initial),
+            (&mut own.stale, usual.stale),
+            (&mut own.unplanned, usual.unplanned),
+            (&mut own.verification, usual.verification),
+        ] {
+            if own.is_empty() {
+                *own = usual;
+            }
+        }
+        self
     }
 }
 

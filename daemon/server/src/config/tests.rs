@@ -1,3 +1,4 @@
+use cairn_core::plan::reminder::ReminderTexts;
 use serde_json::json;
 
 use super::*;

@@ -176,7 +176,7 @@ impl Configuration {
         &self,
         ServerModelsParams { provider, base_url }: ServerModelsParams,
     ) -> (String, Result<ModelServer, Failure>) {
-        let Some(provider) = ProviderChoice::parse(&provider) else {
+        let Some(provider) = ProviderChoice::named(&provider) else {
             let failure = Failure::new(FailureKind::Unusable, "This provider is unknown.");
             return (String::new(), Err(failure));
         };
@@ -194,7 +194,7 @@ impl Configuration {
     ) -> (Choice, CheckedWindow) {
         let mut model = self.model_settings();
         if let Some(ServerModelsParams { provider, base_url }) = server {
-            model.provider = ProviderChoice::parse(&provider).unwrap_or(ProviderChoice::Auto);
+            model.provider = ProviderChoice::named(&provider).unwrap_or(ProviderChoice::Auto);
             model.base_url = base_url;
         }
         model.name = name.or(model.name);
@@ -223,7 +223,7 @@ impl Configuration {
 
     pub(super) fn turn_settings(&self, model: &str) -> turn::TurnSettings {
         let dialect = self.settings.dialect.unwrap_or_else(|| Dialect::for_model(model));
-        let mut reminders = self.settings.reminders.in_words_of(dialect);
+        let mut reminders = self.settings.reminders.clone().in_words_of(dialect);
         // A replay script has no answer to a reminder.
         reminders.end &= !self.choice.info.replay;
         turn::TurnSettings {
@@ -242,7 +242,7 @@ impl Configuration {
             // Only sessions of the user have a task graph.
             settings.dialect = Dialect::for_model(model);
             let end = settings.reminders.end;
-            settings.reminders = self.settings.reminders.in_words_of(settings.dialect);
+            settings.reminders = self.settings.reminders.clone().in_words_of(settings.dialect);
             settings.reminders.end = end;
         }
         settings.reminders.initial = false;

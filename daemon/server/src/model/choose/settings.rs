@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Deserialize;
+
 use super::super::window::ContextSettings;
 
 /// Values of the `cairn.model.*` settings.
@@ -19,7 +21,8 @@ pub struct ModelSettings {
 }
 
 /// Value of `cairn.model.provider`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ProviderChoice {
     #[default]
     Auto,
@@ -29,36 +32,19 @@ pub enum ProviderChoice {
 }
 
 impl ProviderChoice {
-    /// Parses the value of the setting; `None` if it is not one of the known values.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "auto" => Some(Self::Auto),
-            "anthropic" => Some(Self::Anthropic),
-            "openai" => Some(Self::OpenAi),
-            "replay" => Some(Self::Replay),
-            _ => None,
-        }
+    /// The value with this name in the settings.
+    pub fn named(word: &str) -> Option<Self> {
+        serde_json::from_value(word.into()).ok()
     }
 }
 
 /// Value of `cairn.model.api`: the format of requests to an OpenAI server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ApiChoice {
     /// Responses for OpenAI's own servers, Chat Completions for all others.
     #[default]
     Auto,
     Chat,
     Responses,
-}
-
-impl ApiChoice {
-    /// Parses the value of the setting; `None` if it is not one of the known values.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "auto" => Some(Self::Auto),
-            "chat" => Some(Self::Chat),
-            "responses" => Some(Self::Responses),
-            _ => None,
-        }
-    }
 }
