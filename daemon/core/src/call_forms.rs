@@ -137,8 +137,8 @@ pub fn similar_text(name: &str, tools: &[OfferedTool]) -> String {
     }
     let similar = names::SIMILAR
         .iter()
-        .filter(|(word, _)| plain.contains(word))
-        .find_map(|(_, own)| tools.iter().find(|tool| tool.name == *own));
+        .filter(|(_, words)| words.iter().any(|word| plain.contains(word)))
+        .find_map(|(own, _)| tools.iter().find(|tool| tool.name == *own));
     let Some(tool) = similar else { return String::new() };
     let arguments: Vec<&str> = tool.arguments.keys().map(String::as_str).collect();
     let several = if plain.contains("many") || plain.contains("multi") {

@@ -45,34 +45,19 @@ pub(super) const TOOLS: Aliases = &[
     ("process_input", &["writestdin"]),
 ];
 
-/// Words in names of tools that do not exist here, and the tool that does most of it. The first that fits
-/// counts.
-pub(super) const SIMILAR: &[(&str, &str)] = &[
-    ("kill", "process_stop"),
-    ("stop", "process_stop"),
-    ("output", "process_output"),
-    ("read", "read_file"),
-    ("view", "read_file"),
-    ("cat", "read_file"),
-    ("image", "read_file"),
-    ("open", "read_file"),
-    ("grep", "grep"),
-    ("search", "grep"),
-    ("find", "glob"),
-    ("list", "read_file"),
-    ("edit", "edit_file"),
-    ("replace", "edit_file"),
-    ("insert", "edit_file"),
-    ("write", "write_file"),
-    ("create", "write_file"),
-    ("delete", "delete_file"),
-    ("remove", "delete_file"),
-    ("move", "move_file"),
-    ("rename", "move_file"),
-    ("run", "bash"),
-    ("exec", "bash"),
-    ("web", "bash"),
-    ("fetch", "bash"),
+/// Tools, each with words in names of others that it does most of. The first that fits counts.
+pub(super) const SIMILAR: &[(&str, &[&str])] = &[
+    ("process_stop", &["kill", "stop"]),
+    ("process_output", &["output"]),
+    ("read_file", &["read", "view", "cat", "image", "open"]),
+    ("grep", &["grep", "search"]),
+    ("glob", &["find"]),
+    ("read_file", &["list"]),
+    ("edit_file", &["edit", "replace", "insert"]),
+    ("write_file", &["write", "create"]),
+    ("delete_file", &["delete", "remove"]),
+    ("move_file", &["move", "rename"]),
+    ("bash", &["run", "exec", "web", "fetch"]),
 ];
 
 /// Shells in other agents.
