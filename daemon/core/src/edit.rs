@@ -9,7 +9,7 @@ mod kept;
 mod loose;
 mod place;
 
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
 use kept::to_lf;
 
@@ -41,8 +41,8 @@ pub enum EditError {
     EmptyOld,
     #[error("`old_text` and `new_text` are the same; nothing would change.")]
     Same,
-    #[error("`old_text` is not in the file. It must match exactly, whitespace included.{}", shown(nearest.as_ref()))]
-    NotFound { nearest: Option<Nearest> },
+    #[error("`old_text` is not in the file. It must match exactly, whitespace included.{nearest}")]
+    NotFound { nearest: String },
     #[error(
         "`old_text` is in the file {count} times (at lines {}). Add surrounding lines until it is \
          unique, or set `replace_all`.",
@@ -55,25 +55,6 @@ pub enum EditError {
     },
     #[error("`insert_line` is {line}, but the file has {lines} lines. 0 inserts at the start.")]
     NoLine { line: usize, lines: usize },
-}
-
-/// Lines that are most similar to the text that was not found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nearest {
-    /// One-based.
-    pub first_line: usize,
-    pub lines: Vec<String>,
-    /// First difference, if the lines differ from the searched text only in white space.
-    pub whitespace: Option<Difference>,
-}
-
-/// Characters at the first place where a line differs. `None` is the end of the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Difference {
-    /// One-based.
-    pub line: usize,
-    pub file: Option<char>,
-    pub old: Option<char>,
 }
 
 pub fn replace(
@@ -213,8 +194,13 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].bytes().filter(|&byte| byte == b'\n').count() + 1
 }
 
-/// Finds the lines most like the longest line of `old`, and shows as many as `old` has around it.
-fn nearest(text: &str, old: &str) -> Option<Nearest> {
+/// Words about the lines most like the longest line of `old`, as many as `old` has around it.
+fn nearest(text: &str, old: &str) -> String {
+    find_nearest(text, old)
+        .unwrap_or_else(|| " Nothing in the file resembles it; read the file again.".to_owned())
+}
+
+fn find_nearest(text: &str, old: &str) -> Option<String> {
     let wanted: Vec<&str> = old.lines().collect();
     let (anchor_at, anchor) = wanted
         .iter()
@@ -224,11 +210,11 @@ fn nearest(text: &str, old: &str) -> Option<Nearest> {
     if anchor.is_empty() {
         return None;
     }
-    let anchor = Bigrams::of(anchor);
+    let anchor = pairs(anchor);
     let lines: Vec<&str> = text.lines().take(MAX_SEARCHED_LINES).collect();
     let mut best: Option<(usize, f64)> = None;
     for (index, line) in lines.iter().enumerate() {
-        let score = anchor.similarity(line.trim());
+        let score = similarity(&anchor, &pairs(line.trim()));
         if best.is_none_or(|(_, top)| score > top) {
             best = Some((index, score));
         }
@@ -239,68 +225,46 @@ fn nearest(text: &str, old: &str) -> Option<Nearest> {
     let found = &lines[first..end];
     let squeeze = |lines: &[&str]| lines.concat().split_whitespace().collect::<String>();
     let is_whitespace = squeeze(found) == squeeze(&wanted);
-    let cut = |line: &&str| line.chars().take(MAX_COMPARED_CHARS).collect();
-    Some(Nearest {
-        first_line: first + 1,
-        lines: found.iter().take(MAX_SHOWN_LINES).map(cut).collect(),
-        whitespace: first_difference(first + 1, found, &wanted).filter(|_| is_whitespace),
-    })
+    let difference = if is_whitespace { first_difference(first + 1, found, &wanted) } else { None };
+    let what = if difference.is_some() { ", which differs in white space only" } else { "" };
+    let mut out = format!(" The nearest place{what}:");
+    for (number, line) in (first + 1..).zip(found).take(MAX_SHOWN_LINES) {
+        let line: String = line.chars().take(MAX_COMPARED_CHARS).collect();
+        out.push_str(&format!("\n{number}\t{line}"));
+    }
+    Some(out + &difference.unwrap_or_default())
 }
 
-fn first_difference(first_line: usize, file: &[&str], old: &[&str]) -> Option<Difference> {
+fn first_difference(first_line: usize, file: &[&str], old: &[&str]) -> Option<String> {
     let at = file.iter().zip(old).position(|(file, old)| file != old)?;
     let (mut file, mut old) = (file[at].chars(), old[at].chars());
-    let mut pairs = std::iter::from_fn(|| Some((file.next(), old.next())));
-    let (file, old) = pairs.find(|(file, old)| file != old)?;
-    Some(Difference { line: first_line + at, file, old })
+    let mut both = std::iter::from_fn(|| Some((file.next(), old.next())));
+    let (file, old) = both.find(|(file, old)| file != old)?;
+    let (line, file, old) = (first_line + at, named(file), named(old));
+    Some(format!("\nIn line {line}, the file has {file} where `old_text` has {old}."))
 }
 
 /// Counts of the pairs of adjacent chars of a line: cheap to compare, and tolerant of small
 /// differences.
-struct Bigrams {
-    counts: HashMap<(char, char), usize>,
-    total: usize,
-}
+type Pairs = HashMap<(char, char), usize>;
 
-impl Bigrams {
-    fn of(line: &str) -> Self {
-        let mut counts = HashMap::new();
-        let mut total = 0;
-        for pair in pairs(line) {
-            *counts.entry(pair).or_default() += 1;
-            total += 1;
-        }
-        Self { counts, total }
-    }
-
-    /// Dice's coefficient: 0 for nothing in common, 1 for the same pairs.
-    fn similarity(&self, other: &str) -> f64 {
-        let mut left = self.counts.clone();
-        let (mut shared, mut total) = (0, 0);
-        for pair in pairs(other) {
-            total += 1;
-            if let Some(count) = left.get_mut(&pair).filter(|count| **count > 0) {
-                *count -= 1;
-                shared += 1;
-            }
-        }
-        let all = self.total + total;
-        if all == 0 { 0.0 } else { 2.0 * f64::from(shared) / all as f64 }
-    }
-}
-
-fn pairs(line: &str) -> impl Iterator<Item = (char, char)> {
+fn pairs(line: &str) -> Pairs {
     // With a line break at the end, so that a line of one char has a pair.
-    line.chars()
-        .take(MAX_COMPARED_CHARS)
-        .zip(line.chars().skip(1).chain(['\n']).take(MAX_COMPARED_CHARS))
+    let next = line.chars().skip(1).chain(['\n']);
+    let mut pairs = Pairs::new();
+    for pair in line.chars().zip(next).take(MAX_COMPARED_CHARS) {
+        *pairs.entry(pair).or_default() += 1;
+    }
+    pairs
 }
 
-fn shown(nearest: Option<&Nearest>) -> String {
-    match nearest {
-        None => " Nothing in the file resembles it; read the file again.".to_owned(),
-        Some(nearest) => format!("{nearest}"),
-    }
+/// Dice's coefficient: 0 for nothing in common, 1 for the same pairs.
+fn similarity(one: &Pairs, other: &Pairs) -> f64 {
+    let in_both =
+        |(pair, count): (&(char, char), &usize)| *count.min(other.get(pair).unwrap_or(&0));
+    let shared: usize = one.iter().map(in_both).sum();
+    let all: usize = one.values().chain(other.values()).sum();
+    if all == 0 { 0.0 } else { 2.0 * shared as f64 / all as f64 }
 }
 
 fn named(char: Option<char>) -> String {
@@ -319,20 +283,6 @@ fn listed(lines: &[usize], count: usize) -> String {
         out.push_str(", …");
     }
     out
-}
-
-impl fmt::Display for Nearest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let difference =
-            if self.whitespace.is_some() { ", which differs in white space only" } else { "" };
-        write!(f, " The nearest place{difference}:")?;
-        for (index, line) in self.lines.iter().enumerate() {
-            write!(f, "\n{}\t{line}", self.first_line + index)?;
-        }
-        let Some(Difference { line, file, old }) = self.whitespace else { return Ok(()) };
-        let (file, old) = (named(file), named(old));
-        write!(f, "\nIn line {line}, the file has {file} where `old_text` has {old}.")
-    }
 }
 
 #[cfg(test)]

@@ -114,16 +114,10 @@ impl Text {
     #[must_use]
     pub fn char_of(&self, position: Position) -> usize {
         let line = position.line as usize;
-        if line >= self.len_lines() {
-            return self.len_chars();
-        }
-        let content = self.0.line(line);
-        let mut end = content.len_chars();
-        while end > 0 && matches!(content.char(end - 1), '\n' | '\r') {
-            end -= 1;
-        }
-        let column = (position.character as usize).min(content.char_to_utf16_cu(end));
-        self.0.line_to_char(line) + content.utf16_cu_to_char(column)
+        let Some((start, end)) = self.content_of(line) else { return self.len_chars() };
+        let content = self.0.slice(start..end);
+        let column = (position.character as usize).min(content.len_utf16_cu());
+        start + content.utf16_cu_to_char(column)
     }
 
     #[must_use]

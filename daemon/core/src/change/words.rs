@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput, Interner, Token};
+use imara_diff::{Algorithm, Diff, InternedInput};
 use unicode_normalization::char::is_combining_mark;
 
 use crate::text::{Text, Units};
@@ -86,11 +86,7 @@ fn ending(line: &str) -> &str {
 
 fn of_line(line: usize, old: &str, new: &str) -> (Vec<WordChange>, Likeness) {
     let (before, after) = (words(old), words(new));
-    let mut input = InternedInput {
-        before: Vec::<Token>::with_capacity(before.len()),
-        after: Vec::with_capacity(after.len()),
-        interner: Interner::new(before.len() + after.len()),
-    };
+    let mut input = InternedInput::default();
     input.update_before(before.iter().copied());
     input.update_after(after.iter().copied());
     let mut diff = Diff::compute(Algorithm::Myers, &input);

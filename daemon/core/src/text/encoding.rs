@@ -197,19 +197,10 @@ fn encoded(text: &str, encoding: FileEncoding) -> Result<Vec<u8>, Unencodable> {
     let start = encoding.bom.then_some('\u{feff}');
     let units = start.into_iter().chain(text.chars());
     if encoding.is_unicode() {
+        let is_little = encoding.encoding == UTF_16LE;
+        let to: fn(u16) -> [u8; 2] = if is_little { u16::to_le_bytes } else { u16::to_be_bytes };
         for character in units {
-            let mut buffer = [0; 2];
-            match encoding.encoding {
-                it if it == UTF_16LE => character
-                    .encode_utf16(&mut buffer)
-                    .iter()
-                    .for_each(|unit| bytes.extend(unit.to_le_bytes())),
-                it if it == UTF_16BE => character
-                    .encode_utf16(&mut buffer)
-                    .iter()
-                    .for_each(|unit| bytes.extend(unit.to_be_bytes())),
-                _ => bytes.extend(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
+            bytes.extend(character.encode_utf16(&mut [0; 2]).iter().flat_map(|unit| to(*unit)));
         }
         return Ok(bytes);
     }

@@ -63,7 +63,7 @@ impl Text {
     }
 
     /// Range of chars of a line without its ending; `None` beyond the last line.
-    fn content_of(&self, line: usize) -> Option<(usize, usize)> {
+    pub(super) fn content_of(&self, line: usize) -> Option<(usize, usize)> {
         if line >= self.len_lines() {
             return None;
         }
