@@ -128,13 +128,6 @@ pub enum Author {
     Agent(Origin),
 }
 
-/// Selection of hunks for a patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hunks<'a> {
-    All,
-    Only(&'a [HunkId]),
-}
-
 /// The review of one file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "ReviewSnapshot")]
@@ -301,17 +294,11 @@ impl FileReview {
         self.hunks().iter().map(|hunk| hunk.id).collect()
     }
 
-    /// Returns the proposal as a unified diff from the baseline.
+    /// Returns the proposal as a unified diff from the baseline. `None`: all of it.
     #[must_use]
-    pub fn unified_patch(&self, hunks: Hunks<'_>, path: &str) -> String {
-        let shown: Vec<&Hunk> = self
-            .hunks()
-            .iter()
-            .filter(|hunk| match hunks {
-                Hunks::All => true,
-                Hunks::Only(ids) => ids.contains(&hunk.id),
-            })
-            .collect();
+    pub fn unified_patch(&self, only: Option<&[HunkId]>, path: &str) -> String {
+        let is_shown = |hunk: &&Hunk| only.is_none_or(|ids| ids.contains(&hunk.id));
+        let shown: Vec<&Hunk> = self.hunks().iter().filter(is_shown).collect();
         patch::unified(self, &shown, path)
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, ops::Range};
 
-use super::{Author, FileReview, Hunk, Hunks, Origin};
+use super::{Author, FileReview, Hunk, Origin};
 use crate::{change::Change, text::Text};
 
 const CONTEXT: usize = 3;
@@ -12,7 +12,7 @@ pub fn between(before: Option<&Text>, after: &Text, path: &str) -> String {
     let mut review = before.map_or_else(FileReview::created, |it| FileReview::new(it.clone()));
     let change = Change::between(review.current(), after);
     match review.apply(&change, &Author::Agent(Origin::default())) {
-        Ok(()) => review.unified_patch(Hunks::All, path),
+        Ok(()) => review.unified_patch(None, path),
         // The change was made from this very text.
         Err(_) => String::new(),
     }

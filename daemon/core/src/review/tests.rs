@@ -409,7 +409,7 @@ fn patches_apply_to_the_baseline() {
         \ No newline at end of file
         +end
     "#]]
-    .assert_eq(&fixture.review.unified_patch(Hunks::All, "dir/file.txt"));
+    .assert_eq(&fixture.review.unified_patch(None, "dir/file.txt"));
 
     let last = fixture.review.hunks()[2].id;
     expect![[r#"
@@ -423,8 +423,8 @@ fn patches_apply_to_the_baseline() {
         \ No newline at end of file
         +end
     "#]]
-    .assert_eq(&fixture.review.unified_patch(Hunks::Only(&[last]), "f"));
-    assert_eq!(fixture.review.unified_patch(Hunks::Only(&[]), "f"), "");
+    .assert_eq(&fixture.review.unified_patch(Some(&[last]), "f"));
+    assert_eq!(fixture.review.unified_patch(Some(&[]), "f"), "");
 
     let mut fixture = Fixture::of(FileReview::created());
     fixture.splice(0..0, "new\n", &agent("call"));
@@ -434,7 +434,7 @@ fn patches_apply_to_the_baseline() {
         @@ -0,0 +1 @@
         +new
     "#]]
-    .assert_eq(&fixture.review.unified_patch(Hunks::All, "f"));
+    .assert_eq(&fixture.review.unified_patch(None, "f"));
 }
 
 #[test]

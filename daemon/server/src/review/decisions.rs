@@ -8,7 +8,7 @@ use cairn_core::{
     context::REJECTED,
     ids::{FileKey, SessionId},
     review::{
-        DecisionEffects, DecisionUndo, FileOperationKind, FileReview, HunkId, Hunks, OwnText,
+        DecisionEffects, DecisionUndo, FileOperationKind, FileReview, HunkId, OwnText,
         StaysAccepted,
     },
 };
@@ -140,7 +140,7 @@ pub(super) fn patch_for_model(
 ) -> String {
     let resolved = services.workspace.as_ref().and_then(|it| it.resolve(path).ok());
     match resolved.is_some_and(|path| !path.is_secret()) {
-        true => review.unified_patch(Hunks::Only(ids), path),
+        true => review.unified_patch(Some(ids), path),
         false => format!("[not shown: {path} may hold secrets]\n"),
     }
 }
