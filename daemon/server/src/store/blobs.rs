@@ -12,11 +12,9 @@
 //! but sixty-four hexadecimal digits.
 
 use std::{
-    fmt::{self, Write as _},
     fs::{self, File},
     io::{self, BufWriter, ErrorKind, Read, Write},
     path::{Path, PathBuf},
-    str::FromStr,
     time::{Duration, SystemTime},
 };
 
@@ -41,19 +39,8 @@ pub struct Blobs {
 
 /// A SHA-256 in sixty-four lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct Sha256Hex(String);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is not the SHA-256 of a text in lower-case hexadecimal digits")]
-pub struct NotAHash;
-
-/// Result of a garbage collection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Collected {
-    pub files: usize,
-    pub bytes: u64,
-}
 
 impl Blobs {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -114,8 +101,7 @@ impl Blobs {
         &self,
         age: Duration,
         mut keep: impl FnMut(&Sha256Hex) -> bool,
-    ) -> io::Result<Collected> {
-        let mut collected = Collected::default();
+    ) -> io::Result<()> {
         for folder in entries(&self.folder)? {
             let folder = folder?;
             if !folder.file_type()?.is_dir() {
@@ -128,18 +114,17 @@ impl Blobs {
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else { continue };
                 let unwanted = name.starts_with(TEMPORARY)
-                    || format!("{first}{name}").parse().is_ok_and(|hash| !keep(&hash));
+                    || Sha256Hex::try_from(format!("{first}{name}")).is_ok_and(|hash| !keep(&hash));
                 // Another process may have removed it already.
                 let Some(found) = present(entry.path().symlink_metadata())? else { continue };
                 // One of the future is young.
                 let old = found.modified()?.elapsed().is_ok_and(|passed| passed >= age);
-                if unwanted && old && present(fs::remove_file(entry.path()))?.is_some() {
-                    collected.files += 1;
-                    collected.bytes += found.len();
+                if unwanted && old {
+                    present(fs::remove_file(entry.path()))?;
                 }
             }
         }
-        Ok(collected)
+        Ok(())
     }
 
     fn place(&self, hash: &Sha256Hex) -> (PathBuf, PathBuf) {
@@ -157,12 +142,7 @@ impl Sha256Hex {
 
     fn of_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Self {
         let hash = pieces.fold(Sha256::new(), |hash, piece| hash.chain_update(piece));
-        let mut digits = String::with_capacity(DIGITS);
-        for byte in hash.finalize() {
-            // Writing to a string cannot fail.
-            let _ = write!(digits, "{byte:02x}");
-        }
-        Self(digits)
+        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     pub fn as_str(&self) -> &str {
@@ -171,35 +151,13 @@ impl Sha256Hex {
 }
 
 impl TryFrom<String> for Sha256Hex {
-    type Error = NotAHash;
+    type Error = &'static str;
 
-    fn try_from(digits: String) -> Result<Self, NotAHash> {
+    fn try_from(digits: String) -> Result<Self, &'static str> {
         let hexadecimal = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-        if digits.len() == DIGITS && digits.bytes().all(hexadecimal) {
-            Ok(Self(digits))
-        } else {
-            Err(NotAHash)
-        }
-    }
-}
-
-impl FromStr for Sha256Hex {
-    type Err = NotAHash;
-
-    fn from_str(digits: &str) -> Result<Self, NotAHash> {
-        digits.to_owned().try_into()
-    }
-}
-
-impl From<Sha256Hex> for String {
-    fn from(hash: Sha256Hex) -> Self {
-        hash.0
-    }
-}
-
-impl fmt::Display for Sha256Hex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let is_one = digits.len() == DIGITS && digits.bytes().all(hexadecimal);
+        let fault = "is not the SHA-256 of a text in lower-case hexadecimal digits";
+        is_one.then_some(Self(digits)).ok_or(fault)
     }
 }
 

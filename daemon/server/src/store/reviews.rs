@@ -311,7 +311,7 @@ impl Names<'_> {
 /// Adds all strings of a value that may be hashes of texts.
 fn add_hashes(json: &Value, hashes: &mut HashSet<Sha256Hex>) {
     match json {
-        Value::String(text) => hashes.extend(text.parse().ok()),
+        Value::String(text) => hashes.extend(Sha256Hex::try_from(text.clone()).ok()),
         Value::Array(values) => values.iter().for_each(|value| add_hashes(value, hashes)),
         Value::Object(fields) => fields.values().for_each(|value| add_hashes(value, hashes)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -324,7 +324,7 @@ fn loaded(line: StoredLine, blobs: &Blobs) -> Option<Line> {
         let mut line: Line = serde_json::from_value(serde_json::to_value(line)?)?;
         for mut part in line.parts() {
             for text in part.texts() {
-                let hash = text.to_string().parse().map_err(|_| io::Error::other("no hash"))?;
+                let hash = Sha256Hex::try_from(text.to_string()).map_err(io::Error::other)?;
                 let bytes = blobs.get(&hash)?.ok_or_else(|| io::Error::other("a text is lost"))?;
                 *text = Text::new(&String::from_utf8(bytes).map_err(io::Error::other)?);
             }
