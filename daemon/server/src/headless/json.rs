@@ -5,10 +5,11 @@
 use std::{collections::HashSet, io::Write, path::Path};
 
 use cairn_protocol::{
-    BannerKind, Connection, EndReason, FileKind, ItemStatus, MessageRole, Notice, PlanItem,
-    PlanNotification, ToolNotification, ToolState, TurnPhase, Usage,
+    BannerKind, Connection, EndReason, FileKind, MessageRole, Notice, PlanItem, PlanNotification,
+    ToolNotification, ToolState, TurnPhase, Usage,
 };
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     report::{ChangedFile, Report, RunEnd, RunStart, elapsed_ms},
@@ -38,7 +39,7 @@ enum RunEvent<'a> {
     Plan {
         completed: u32,
         total: u32,
-        items: &'a [Item],
+        items: &'a [Value],
     },
     CallStarted {
         #[serde(flatten)]
@@ -103,12 +104,6 @@ enum RunEvent<'a> {
     },
 }
 
-#[derive(Serialize, PartialEq)]
-struct Item {
-    content: String,
-    status: ItemStatus,
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Call<'a> {
@@ -126,7 +121,7 @@ pub(super) struct JsonReport {
     banners: HashSet<String>,
     running: HashSet<String>,
     /// Items of the plan that was written last.
-    plan: Vec<Item>,
+    plan: Vec<Value>,
 }
 
 impl JsonReport {
@@ -141,8 +136,8 @@ impl JsonReport {
 
     /// Writes a plan, unless only the work on its steps has changed.
     fn plan(&mut self, plan: &PlanNotification) {
-        let item = |item: &PlanItem| Item { content: item.content.clone(), status: item.status };
-        let items: Vec<Item> = plan.items.iter().map(item).collect();
+        let item = |item: &PlanItem| json!({ "content": item.content, "status": item.status });
+        let items: Vec<Value> = plan.items.iter().map(item).collect();
         if self.plan != items {
             let (completed, total) = (plan.completed, plan.total);
             self.write(&RunEvent::Plan { completed, total, items: &items });

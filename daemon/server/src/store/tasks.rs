@@ -24,8 +24,7 @@ use std::{
 
 use anyhow::{Context, anyhow, bail, ensure};
 use cairn_core::plan::graph::{Graph, GraphTask};
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use super::files::{create_folder, private, sync_folder};
@@ -59,12 +58,6 @@ pub struct Contents {
     pub damage: Vec<String>,
     mark_damaged: bool,
     torn: Vec<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct TaskFile<'a> {
-    version: u64,
-    task: &'a GraphTask,
 }
 
 impl TaskList {
@@ -216,7 +209,7 @@ impl TaskList {
             if old == Some(task) {
                 continue;
             }
-            let text = serde_json::to_vec_pretty(&TaskFile { version: VERSION, task })?;
+            let text = serde_json::to_vec_pretty(&json!({ "version": VERSION, "task": task }))?;
             let place = if old.is_some() { Place::Taken } else { Place::Free };
             let path = self.folder.join(format!("{}.json", task.id));
             ready.push((self.prepare(&text)?, path, place));
