@@ -1,9 +1,6 @@
 //! Input of the hub: one closed enum of all events.
 
-use std::{
-    any::Any,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::any::Any;
 
 use cairn_core::{
     prompt::Audience,
@@ -15,7 +12,8 @@ use cairn_protocol::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::RecvError};
+use tokio_util::sync::CancellationToken;
 
 /// Messages of the editor, in wire order.
 #[derive(Debug)]
@@ -151,45 +149,41 @@ impl Request {
 /// for a next one is dropped: the client went away.
 pub struct Responder<T> {
     send: Box<dyn FnOnce(Result<T, RequestError>) + Send>,
-    is_wanted: Arc<dyn Fn() -> bool + Send + Sync>,
+    unwanted: CancellationToken,
 }
 
 impl<T: Send + 'static> Responder<T> {
-    pub fn new() -> (Self, oneshot::Receiver<Result<T, RequestError>>) {
+    /// Returns a sender, and the future of its answer. Dropping that withdraws the request.
+    pub fn new() -> (Self, impl Future<Output = Answered<T>> + Send + 'static) {
         let (sender, receiver) = oneshot::channel();
-        let sender = Arc::new(Mutex::new(Some(sender)));
-        // Weak: a dropped responder answers at once.
-        let watched = Arc::downgrade(&sender);
-        let send = move |answer| {
-            if let Some(sender) = sender.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                drop(sender.send(answer));
-            }
+        let unwanted = CancellationToken::new();
+        let withdrawal = unwanted.clone().drop_guard();
+        let answer = async move {
+            let _withdrawal = withdrawal;
+            receiver.await
         };
-        let is_wanted = move || {
-            watched.upgrade().is_some_and(|sender| {
-                let sender = sender.lock().unwrap_or_else(PoisonError::into_inner);
-                sender.as_ref().is_some_and(|sender| !sender.is_closed())
-            })
-        };
-        (Self { send: Box::new(send), is_wanted: Arc::new(is_wanted) }, receiver)
+        (Self { send: Box::new(|answer| drop(sender.send(answer))), unwanted }, answer)
     }
 
     pub fn send(self, answer: Result<T, RequestError>) {
         (self.send)(answer);
     }
 
-    /// Returns a function that is false once the client has cancelled the request.
-    pub fn is_wanted(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
-        Arc::clone(&self.is_wanted)
+    /// Returns a token that is cancelled once the client has withdrawn the request.
+    pub fn unwanted(&self) -> CancellationToken {
+        self.unwanted.clone()
     }
 
     /// Returns a sender of results that `convert` makes into those of this one.
     pub fn accepting<U>(self, convert: impl FnOnce(U) -> T + Send + 'static) -> Responder<U> {
-        let is_wanted = self.is_wanted();
-        let send = Box::new(|answer: Result<U, RequestError>| self.send(answer.map(convert)));
-        Responder { send, is_wanted }
+        let unwanted = self.unwanted();
+        let send = Box::new(move |answer: Result<U, RequestError>| self.send(answer.map(convert)));
+        Responder { send, unwanted }
     }
 }
+
+/// Answer to a request, or an error if its sender was dropped.
+pub type Answered<T> = Result<Result<T, RequestError>, RecvError>;
 
 impl<T> std::fmt::Debug for Responder<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

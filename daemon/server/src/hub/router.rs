@@ -69,6 +69,7 @@ mod tests {
     use cairn_protocol::{
         Baseline, BaselineParams, BaselineResult, QueueAdd, QueueAddParams, QueueAddResult,
     };
+    use futures_util::FutureExt as _;
     use secrecy::SecretString;
 
     use super::*;
@@ -88,7 +89,7 @@ mod tests {
         });
         let mut seen = Vec::new();
         let mut handle = |request| router.route(request).expect("there is a handler")(&mut seen);
-        let (responder, mut added) = Responder::new();
+        let (responder, added) = Responder::new();
         let text = format!("use {KEY}");
         let params = QueueAddParams {
             session_id: KEY.to_owned(),
@@ -97,17 +98,17 @@ mod tests {
             attachments: Vec::new(),
         };
         handle(Request::new::<QueueAdd>(params, responder));
-        let (responder, mut baseline) = Responder::new();
+        let (responder, baseline) = Responder::new();
         let params = BaselineParams { uri: KEY.to_owned() };
         handle(Request::new::<Baseline>(params, responder));
         // Ids and names of files are no text.
         assert_eq!(seen, ["use [key]", KEY, KEY]);
-        assert!(!added.try_recv().unwrap().unwrap().exact);
-        assert!(baseline.try_recv().unwrap().unwrap().exact);
+        assert!(!added.now_or_never().unwrap().unwrap().unwrap().exact);
+        assert!(baseline.now_or_never().unwrap().unwrap().unwrap().exact);
         // Its method is known, its params are not those of the method.
-        let (responder, mut answer) = Responder::new();
+        let (responder, answer) = Responder::new();
         let request = Request { method: QueueAdd::METHOD, params: Box::new(()), responder };
         assert!(router.route(request).is_none());
-        assert!(answer.try_recv().is_err(), "it is dropped");
+        assert!(answer.now_or_never().unwrap().is_err(), "it is dropped");
     }
 }

@@ -1,16 +1,9 @@
 //! Checks a model by small requests.
 
-use std::time::Duration;
-
+use crate::{event::Responder, model::check, session::Sessions};
 use cairn_protocol::{
     CheckModelParams, CheckModelResult, ModelCheckNotification, ModelCheckRow, Notice,
 };
-use tokio::time::sleep;
-
-use crate::{event::Responder, model::check, session::Sessions};
-
-/// Time between two looks whether the client still waits for a check.
-const LOOK_FOR_CANCEL: Duration = Duration::from_millis(200);
 
 /// Checks a model. Each finding is reported as it comes; a cancelled request ends the check.
 pub(crate) fn check_model(
@@ -20,12 +13,7 @@ pub(crate) fn check_model(
 ) {
     let CheckModelParams { check_id, server, name } = params;
     let (choice, window) = sessions.config.checked_model(server, name);
-    let (services, is_wanted) = (sessions.services.clone(), reply.is_wanted());
-    let unwanted = async move {
-        while is_wanted() {
-            sleep(LOOK_FOR_CANCEL).await;
-        }
-    };
+    let (services, unwanted) = (sessions.services.clone(), reply.unwanted());
     sessions.services.spawn(async move {
         let tell = |rows: &[ModelCheckRow]| {
             let (check_id, rows) = (check_id.clone(), rows.to_vec());
@@ -35,7 +23,7 @@ pub(crate) fn check_model(
             rows = check::check(&choice, window, tell) => {
                 reply.send(Ok(CheckModelResult { rows }));
             }
-            () = unwanted => {}
+            () = unwanted.cancelled() => {}
         }
     });
 }

@@ -24,15 +24,15 @@ pub(crate) fn search_sessions(
         return reply.send(Ok(SearchSessionsResult::default()));
     };
     let here = sessions.listed(reviews);
-    let (searches, is_wanted) = (Arc::clone(&sessions.searches), reply.is_wanted());
+    let (searches, unwanted) = (Arc::clone(&sessions.searches), reply.unwanted());
     sessions.services.spawn(async move {
         // One that was cancelled ends at once.
         let Some(turn) = searches.begin_in_sessions().await else { return };
         let found = blocking(move || {
             let _turn = turn;
             let limits = search::SessionSearchLimits::default();
-            let mut found =
-                search::search(&folder, &params.query, &here.mine, limits, &*is_wanted)?;
+            let is_wanted = || !unwanted.is_cancelled();
+            let mut found = search::search(&folder, &params.query, &here.mine, limits, &is_wanted)?;
             found.matches.iter_mut().for_each(|found| here.count_edits(&mut found.session));
             Ok(found)
         });
