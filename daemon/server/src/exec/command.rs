@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 #[cfg(not(target_os = "linux"))]
 use super::sandbox::none::PreparedSandbox;
 #[cfg(target_os = "linux")]
@@ -66,7 +68,7 @@ pub enum RunError {
     NotEnded(io::Error),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     Code(i32),
     Signal(i32),

@@ -5,13 +5,13 @@
 //! command never has that stream, so nothing in it is output of the command.
 
 use std::{
-    io::{self, Read},
+    io::{self, Read, Write},
     os::{fd::OwnedFd, unix::net::UnixStream},
 };
 
-use crate::exec::command::Exit;
+use serde::{Deserialize, Serialize};
 
-pub(in crate::exec) mod writer;
+use crate::exec::command::Exit;
 
 /// Start of each line of the report. Other lines are errors of the launcher.
 const PREFIX: &str = "cairn-box:";
@@ -27,6 +27,16 @@ pub(in crate::exec) struct ExitReport {
     pub(in crate::exec) too_many_processes: bool,
     /// Lines that are not part of the report, such as errors of the launcher.
     pub(in crate::exec) errors: String,
+}
+
+/// Line of the report.
+#[derive(Serialize, Deserialize)]
+pub(in crate::exec) enum Line {
+    Begun,
+    /// The command started more processes than allowed.
+    Crowded,
+    /// Exit of the command, and the number of its processes that still ran.
+    Ended(Exit, usize),
 }
 
 /// Reads the report written so far. Never blocks.
@@ -46,38 +56,30 @@ pub(in crate::exec) fn channel() -> io::Result<(UnixStream, OwnedFd)> {
     Ok((reader, writer.into()))
 }
 
+/// Writes a line to stderr, the channel to the daemon. It begins with a line break, because an error
+/// before it may lack one.
+pub(in crate::exec) fn write(line: &Line) -> io::Result<()> {
+    let line = serde_json::to_string(line)?;
+    io::stderr().write_all(format!("\n{PREFIX} {line}\n").as_bytes())
+}
+
 fn parse(text: &str) -> ExitReport {
-    let mut report = ExitReport::default();
+    let (mut report, mut errors) = (ExitReport::default(), Vec::new());
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let Some(reported) = line.strip_prefix(PREFIX) else {
-            if !report.errors.is_empty() {
-                report.errors.push('\n');
-            }
-            report.errors.push_str(line);
-            continue;
-        };
-        let words: Vec<&str> = reported.split_whitespace().collect();
-        match words.as_slice() {
-            ["begun"] => report.begun = true,
-            ["crowded"] => report.too_many_processes = true,
-            [how, number, left_running] => {
-                let exit = match (*how, number.parse()) {
-                    ("exited", Ok(code)) => Some(Exit::Code(code)),
-                    ("killed", Ok(signal)) => Some(Exit::Signal(signal)),
-                    (_, Ok(_) | Err(_)) => None,
-                };
-                report.end = exit.map(|exit| (exit, left_running.parse().unwrap_or(0)));
-            }
-            _ => {}
+        match line.strip_prefix(PREFIX).map(serde_json::from_str) {
+            Some(Ok(Line::Begun)) => report.begun = true,
+            Some(Ok(Line::Crowded)) => report.too_many_processes = true,
+            Some(Ok(Line::Ended(exit, left_running))) => report.end = Some((exit, left_running)),
+            Some(Err(_)) => {}
+            None => errors.push(line),
         }
     }
+    report.errors = errors.join("\n");
     report
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     #[test]
@@ -85,12 +87,13 @@ mod tests {
         let report = parse("bwrap: no\nbwrap: way\n");
         let errors = "bwrap: no\nbwrap: way".into();
         assert_eq!(report, ExitReport { errors, ..ExitReport::default() });
-        let report = parse("\ncairn-box: begun\n\ncairn-box: killed 9 2\n");
+        let report = parse("\ncairn-box: \"Begun\"\n\ncairn-box: {\"Ended\":[{\"Signal\":9},2]}\n");
         let end = Some((Exit::Signal(9), 2));
         assert_eq!(report, ExitReport { begun: true, end, ..ExitReport::default() });
-        assert_eq!(parse("\ncairn-box: exited 3 0\n").end, Some((Exit::Code(3), 0)));
-        assert!(parse("\ncairn-box: crowded\n").too_many_processes);
-        assert_eq!(parse("cairn-box: exited x 0").end, None);
+        let ended = parse("\ncairn-box: {\"Ended\":[{\"Code\":3},0]}\n");
+        assert_eq!(ended.end, Some((Exit::Code(3), 0)));
+        assert!(parse("\ncairn-box: \"Crowded\"\n").too_many_processes);
+        assert_eq!(parse("cairn-box: {\"Ended\":[{\"Code\":\"x\"},0]}").end, None);
     }
 
     #[test]

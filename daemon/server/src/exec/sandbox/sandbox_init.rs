@@ -22,7 +22,10 @@ use rustix::{
     termios::isatty,
 };
 
-use super::{exit_report::writer, landlock_seccomp};
+use super::{
+    exit_report::{self, Line},
+    landlock_seccomp,
+};
 use crate::exec::{command::Exit, processes::stat};
 
 /// Limit of processes for the superuser, to whom the kernel's limit does not apply. Checked at
@@ -84,9 +87,9 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<E
         std::thread::spawn(limit_processes);
     }
     let shell = spawn_nice_shell(job.command, !has_terminal)?;
-    writer::begun()?;
+    exit_report::write(&Line::Begun)?;
     let exit = reap_until_exit(shell)?;
-    writer::ended(exit, count_other_processes())?;
+    exit_report::write(&Line::Ended(exit, count_other_processes()))?;
     Ok(exit_code(exit))
 }
 
@@ -199,7 +202,7 @@ fn limit_processes() {
         });
         let count = processes.map(Iterator::count).unwrap_or(0);
         if count > MAX_PROCESSES {
-            let _ = writer::too_many_processes();
+            let _ = exit_report::write(&Line::Crowded);
             #[expect(clippy::exit, reason = "the end of the sandbox, from another thread")]
             std::process::exit(1);
         }

@@ -24,7 +24,11 @@ use rustix::{
 };
 
 use super::proc;
-use crate::exec::sandbox::{exit_report::writer, sandbox_init, subcommand::SUBCOMMAND};
+use crate::exec::sandbox::{
+    exit_report::{self, Line},
+    sandbox_init,
+    subcommand::SUBCOMMAND,
+};
 
 /// Role of the guard: the argument after [`SUBCOMMAND`].
 pub(in crate::exec) const ROLE: &str = "guard";
@@ -63,7 +67,7 @@ pub(in crate::exec) fn run(
     // Started after the shell, so that no process is started after the thread killed all. It also
     // notices a daemon that died before.
     let watching = std::thread::Builder::new().spawn(end_with_daemon);
-    let begun = watching.and_then(|_| writer::begun());
+    let begun = watching.and_then(|_| exit_report::write(&Line::Begun));
     let ended = begun.map_err(Into::into).and_then(|()| sandbox_init::reap_until_exit(shell));
     let mut left_running = 0;
     if reap() {
@@ -72,7 +76,7 @@ pub(in crate::exec) fn run(
         kill_descendants();
     }
     let exit = ended?;
-    writer::ended(exit, left_running)?;
+    exit_report::write(&Line::Ended(exit, left_running))?;
     Ok(sandbox_init::exit_code(exit))
 }
 
