@@ -90,7 +90,7 @@ impl HookContext {
             timeout: Some(Duration::from_secs(hook.seconds.into())),
             input: CommandInput::Text(input.to_owned()),
             tap: None,
-            env: vec![("CAIRN_HOOK".to_owned(), hook.event.name().to_owned())],
+            env: vec![("CAIRN_HOOK", hook.event.name().to_owned())],
             // The user's own command, not the agent's.
             sandbox: None,
         };

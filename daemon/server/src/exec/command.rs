@@ -24,8 +24,9 @@ pub struct CommandSpec {
     pub input: CommandInput,
     /// Gets the output while the command runs.
     pub tap: Option<OutputTap>,
-    /// Added to the allowed part of the daemon's environment.
-    pub env: Vec<(String, String)>,
+    /// Added to the allowed part of the daemon's environment. The names are from the source, so that none
+    /// holds a secret or loads code.
+    pub env: Vec<(&'static str, String)>,
     /// Sandbox of the command. `None` for a command of the user's own.
     pub sandbox: Option<Arc<PreparedSandbox>>,
 }

@@ -46,14 +46,7 @@ const NO_EDITOR: &str = "echo 'Git wanted an editor, which a command without a t
 /// Over the user's `core.editor` and `sequence.editor`.
 const EDITORS: &[(&str, &str)] = &[("GIT_EDITOR", NO_EDITOR), ("GIT_SEQUENCE_EDITOR", NO_EDITOR)];
 
-/// Parts of names of variables that hold secrets.
-const SECRET_PARTS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASS", "AUTH", "CREDENTIAL"];
-/// Starts of names of variables that make a program run or load another program.
-const CODE_LOADING_PREFIXES: &[&str] =
-    &["LD_", "DYLD_", "BASH_ENV", "ENV", "GIT_", "NODE_OPTIONS", "PYTHON"];
-
-/// Returns the environment of a command. Variables that are added to it and may hold a secret or load
-/// code are left out.
+/// Returns the environment of a command.
 pub(super) fn for_command(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     spec: &CommandSpec,
@@ -71,11 +64,7 @@ pub(super) fn for_command(
         CommandInput::Text(_) | CommandInput::Pipe(_) => EDITORS,
     };
     let fixed = FIXED.iter().chain(editors).map(|(name, value)| (name.into(), value.into()));
-    let added = spec
-        .env
-        .iter()
-        .filter(|(name, _)| !is_dangerous(name))
-        .map(|(name, value)| (name.into(), value.into()));
+    let added = spec.env.iter().map(|(name, value)| (name.into(), value.into()));
     allowed.chain(fixed).chain(added).chain([(MARK.into(), mark.into())]).collect()
 }
 
@@ -83,15 +72,6 @@ pub(super) fn for_command(
 pub fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").map(|path| absolute_folders(&path));
     path.iter().flat_map(env::split_paths).collect()
-}
-
-fn is_dangerous(name: &str) -> bool {
-    let upper = name.to_uppercase();
-    SECRET_PARTS.iter().any(|part| upper.contains(part))
-        || CODE_LOADING_PREFIXES.iter().any(|start| match *start {
-            "ENV" => upper == "ENV",
-            start => upper.starts_with(start),
-        })
 }
 
 /// Removes relative folders from a `PATH`: with them, a file in the repository could be run as `ls`.
@@ -125,16 +105,13 @@ mod tests {
             ("HOME", "/home/me"),
         ];
         let inherited = daemon.iter().map(|(name, value)| (name.into(), value.into()));
-        let added =
-            ["EXTRA", "MY_API_KEY", "npm_token", "LD_PRELOAD", "BASH_ENV", "ENV", "GIT_DIR"];
-        let added = added.map(|name| (name.to_owned(), "1".to_owned()));
         let spec = CommandSpec {
             command: String::new(),
             cwd: PathBuf::new(),
             timeout: None,
             input: CommandInput::none(),
             tap: None,
-            env: added.into(),
+            env: vec![("EXTRA", "1".to_owned())],
             sandbox: None,
         };
         let names: Vec<_> = for_command(inherited, &spec, "m")

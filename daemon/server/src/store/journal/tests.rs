@@ -534,7 +534,7 @@ async fn a_killed_writer_leaves_whole_records_and_a_free_lock() {
         timeout: Some(Duration::from_secs(30)),
         input: exec::CommandInput::none(),
         tap: None,
-        env: vec![(VICTIM.to_owned(), path.to_str().unwrap().to_owned())],
+        env: vec![(VICTIM, path.to_str().unwrap().to_owned())],
         sandbox: None,
     };
     let victim = tokio::spawn(exec::run(victim, CancellationToken::new()));

@@ -71,7 +71,7 @@ impl BashCall {
             (false, false) => Ok((CommandInput::none(), None)),
         }
         .map_err(refused)?;
-        let term = ("TERM".to_owned(), "xterm".to_owned());
+        let term = ("TERM", "xterm".to_owned());
         let spec = CommandSpec {
             command: self.command.clone(),
             cwd: self.cwd.clone(),
