@@ -77,7 +77,7 @@ impl Fixture {
             allowed: None,
             changed: Arc::default(),
             sandbox_config: SandboxConfig {
-                sandbox: Arc::new(Sandbox::new(None, AllowedBackends::None, Vec::new())),
+                sandbox: Arc::new(Sandbox::new(None, AllowedBackends(&[]), Vec::new())),
                 watch: Arc::new(Watch::new(None)),
                 settings: sandbox::SandboxSettings::default(),
             },

@@ -162,11 +162,7 @@ impl Sandbox {
 
     async fn find_builder(&self) -> Result<Builder, String> {
         let mut reasons = Vec::new();
-        for &backend in system::BACKENDS {
-            if !self.backends.contains(backend) {
-                reasons.push(format!("{} is not allowed by the environment", name(backend)));
-                continue;
-            }
+        for &backend in self.backends.0 {
             match self.probe(backend).await {
                 Ok(builder) => return Ok(builder),
                 Err(reason) => {
@@ -174,6 +170,9 @@ impl Sandbox {
                     reasons.push(format!("{}: {reason}", name(backend)));
                 }
             }
+        }
+        if reasons.is_empty() {
+            reasons.push("the environment allows none".to_owned());
         }
         Err(reasons.join("; "))
     }

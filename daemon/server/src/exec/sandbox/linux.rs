@@ -20,10 +20,6 @@ use super::{
 };
 use crate::exec::processes::guard;
 
-/// Backends, the better one first.
-pub(super) const BACKENDS: &[SandboxBackend] =
-    &[SandboxBackend::Bubblewrap, SandboxBackend::Namespaces];
-
 /// Usual path. Systems that restrict namespaces allow them for the program at this path.
 const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 

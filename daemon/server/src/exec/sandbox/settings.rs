@@ -10,32 +10,24 @@ pub enum SandboxBackend {
     Namespaces,
 }
 
-/// Backends that may be used; for tests and diagnosis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AllowedBackends {
-    #[default]
-    Any,
-    Only(SandboxBackend),
-    None,
+/// Backends that may be used, the better one first. Fewer for tests and diagnosis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AllowedBackends(pub &'static [SandboxBackend]);
+
+impl Default for AllowedBackends {
+    fn default() -> Self {
+        Self(&[SandboxBackend::Bubblewrap, SandboxBackend::Namespaces])
+    }
 }
 
 impl AllowedBackends {
     pub fn parse(name: &str) -> Option<Self> {
         match name {
-            "any" => Some(AllowedBackends::Any),
-            "bubblewrap" => Some(AllowedBackends::Only(SandboxBackend::Bubblewrap)),
-            "namespaces" => Some(AllowedBackends::Only(SandboxBackend::Namespaces)),
-            "none" => Some(AllowedBackends::None),
+            "any" => Some(Self::default()),
+            "bubblewrap" => Some(Self(&[SandboxBackend::Bubblewrap])),
+            "namespaces" => Some(Self(&[SandboxBackend::Namespaces])),
+            "none" => Some(Self(&[])),
             _ => None,
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    pub(super) fn contains(self, backend: SandboxBackend) -> bool {
-        match self {
-            AllowedBackends::Any => true,
-            AllowedBackends::Only(only) => only == backend,
-            AllowedBackends::None => false,
         }
     }
 }
