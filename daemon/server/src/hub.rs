@@ -1,8 +1,9 @@
 //! The hub: the loop that owns sessions and reviews. It selects the next event, routes it to its
 //! component, and publishes what changed.
 //!
-//! One task handles one closed enum of events and never waits. Slow work runs in its own task and
-//! returns as an event, so the hub handles a cancel or a keystroke at once.
+//! One task handles one queue of events and never waits. Slow work runs in its own task and
+//! returns as an event, so the hub handles a cancel or a keystroke at once. The rest of a request
+//! that waits for such work is an event too.
 //!
 //! Invariant: only the hub's components write documents, reviews and sessions.
 //! Invariant: `rev` grows with everything published, across all methods.

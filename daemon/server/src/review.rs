@@ -113,14 +113,21 @@ impl Reviews {
             ReviewEvent::DiskText { key, purpose, read, found } => {
                 self.on_disk_read(&key, purpose, read, found);
             }
-            ReviewEvent::Rejected(rejected) => requests::on_rejected(self, rejected),
-            ReviewEvent::Restored(restored) => requests::on_restored(self, restored),
-            ReviewEvent::CheckpointTexts(texts) => requests::on_checkpoint_texts(self, *texts),
-            ReviewEvent::CheckpointRestored(restored) => {
-                requests::on_checkpoint_restored(self, *restored);
-            }
-            ReviewEvent::OutdatedReapplied(made) => requests::on_outdated_reapplied(self, *made),
+            ReviewEvent::Then(then) => then(self),
         }
+    }
+
+    /// Waits in the background, then continues with the result.
+    fn after<T: Send + 'static>(
+        &self,
+        wait: impl Future<Output = T> + Send + 'static,
+        then: impl FnOnce(&mut Self, T) + Send + 'static,
+    ) {
+        let mailbox = self.mailbox.clone();
+        self.services.spawn(async move {
+            let found = wait.await;
+            mailbox.send(ReviewEvent::Then(Box::new(move |reviews| then(reviews, found))));
+        });
     }
 
     /// Remembers how everything is before a turn.

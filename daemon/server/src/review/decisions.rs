@@ -14,8 +14,20 @@ use cairn_core::{
 };
 use cairn_protocol::{DecideResult, EditProblem, StillAcceptedEdit};
 
-use super::{event::Rejection, tracked_file::TrackedFile};
+use super::tracked_file::TrackedFile;
 use crate::services::Services;
+
+/// A rejection on its way through the editor.
+#[derive(Debug)]
+pub(crate) struct Rejection {
+    pub(super) former: DecisionUndo,
+    pub(super) path: String,
+    pub(super) hunks: u32,
+    /// For the model.
+    pub(super) notice: String,
+    /// The part of it about lines: those are rejected by a separate edit.
+    pub(super) of_lines: String,
+}
 
 /// Hunks of one file that a decision is about.
 pub(super) struct Target {

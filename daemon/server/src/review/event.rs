@@ -5,22 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use cairn_core::{
     ids::{FileKey, SessionId, TurnId},
     plan::Plan,
-    review::{DecisionUndo, HunkId},
     text::Text,
 };
-use cairn_protocol::{
-    ApplyEditResult, DecideResult, EditProblem, RestoreCheckpointParams, RestoreCheckpointResult,
-    ReviewProblem, UndoDecisionResult,
-};
+use cairn_protocol::{ApplyEditResult, EditProblem, RestoreCheckpointResult};
 use tokio::sync::oneshot;
 
+use super::Reviews;
 use crate::{
     event::Responder,
     ports::{Proposal, Proposed},
 };
 
 /// Events for the reviews from tools and background tasks.
-#[derive(Debug)]
 pub(crate) enum ReviewEvent {
     Propose {
         proposal: Proposal,
@@ -53,11 +49,8 @@ pub(crate) enum ReviewEvent {
         read: u64,
         found: DiskFound,
     },
-    Rejected(Rejected),
-    Restored(Restored),
-    CheckpointTexts(Box<CheckpointTexts>),
-    CheckpointRestored(Box<CheckpointRestored>),
-    OutdatedReapplied(Box<OutdatedReapplied>),
+    /// Rest of a request, after the edits or texts that it waits for.
+    Then(Box<dyn FnOnce(&mut Reviews) + Send>),
 }
 
 /// Result of a read of a file on disk.
@@ -101,63 +94,4 @@ pub(crate) struct PlanBefore {
     pub(crate) turn: TurnId,
     pub(crate) plan: Plan,
     pub(crate) text: String,
-}
-
-/// A rejection on its way through the editor.
-#[derive(Debug)]
-pub(crate) struct Rejection {
-    pub(super) former: DecisionUndo,
-    pub(super) path: String,
-    pub(super) hunks: u32,
-    /// For the model.
-    pub(super) notice: String,
-    /// The part of it about lines: those are rejected by a separate edit.
-    pub(super) of_lines: String,
-}
-
-/// Outcome of the rejections of one decision.
-#[derive(Debug)]
-pub(crate) struct Rejected {
-    pub(super) number: u64,
-    pub(super) keys: Vec<FileKey>,
-    pub(super) done: Vec<Rejection>,
-    pub(super) result: DecideResult,
-    pub(super) reply: Responder<DecideResult>,
-}
-
-/// Outcome of the undo of a decision.
-#[derive(Debug)]
-pub(crate) struct Restored {
-    /// Path and sessions of each restored file.
-    pub(super) done: Vec<(String, BTreeSet<SessionId>)>,
-    /// First turn of each session that the decision had taken back.
-    pub(super) redone: BTreeMap<SessionId, TurnId>,
-    pub(super) problem: Option<ReviewProblem>,
-    pub(super) reply: Responder<UndoDecisionResult>,
-}
-
-/// Outdated proposals that are in the text again. The client is answered when they are forgotten.
-#[derive(Debug)]
-pub(crate) struct OutdatedReapplied {
-    pub(super) done: Vec<(FileKey, HunkId)>,
-    pub(super) result: DecideResult,
-    pub(super) reply: Responder<DecideResult>,
-}
-
-/// Present texts of the files of a checkpoint.
-#[derive(Debug)]
-pub(crate) struct CheckpointTexts {
-    pub(super) params: RestoreCheckpointParams,
-    /// Texts of files that are not open, by key. `None`: no file.
-    pub(super) disk: BTreeMap<FileKey, Option<Text>>,
-    pub(super) reply: Responder<RestoreCheckpointResult>,
-}
-
-/// Outcome of the restoration of a checkpoint.
-#[derive(Debug)]
-pub(crate) struct CheckpointRestored {
-    pub(super) turn: TurnId,
-    pub(super) done: Vec<DecisionUndo>,
-    pub(super) result: RestoreCheckpointResult,
-    pub(super) reply: Responder<RestoreCheckpointResult>,
 }

@@ -18,8 +18,7 @@ use crate::{
     ports::Proposed,
     review::{
         Reviews,
-        decisions::Target,
-        event::{OutdatedReapplied, Rejected, Rejection, ReviewEvent},
+        decisions::{Rejection, Target},
         files::Files,
         flight::EditRequest,
         problem::of_outcome,
@@ -74,16 +73,14 @@ fn apply_outdated(
     if waits.is_empty() {
         return reviews.answer_recorded(result, reply);
     }
-    let mailbox = reviews.mailbox.clone();
-    reviews.services.spawn(async move {
-        let mut done = Vec::new();
-        for (path, key, id, outcome) in join_all(waits).await {
-            if count(&mut result, &path, 1, outcome) {
-                done.push((key, id));
+    reviews.after(join_all(waits), move |reviews, outcomes| {
+        for (path, key, id, outcome) in outcomes {
+            let is_made = count(&mut result, &path, 1, outcome);
+            if let Some(entry) = reviews.files.entries.get_mut(&key).filter(|_| is_made) {
+                entry.forget_outdated(&[id]);
             }
         }
-        let made = OutdatedReapplied { done, result, reply };
-        mailbox.send(ReviewEvent::OutdatedReapplied(Box::new(made)));
+        reviews.answer_recorded(result, reply);
     });
 }
 
@@ -101,17 +98,6 @@ fn count(result: &mut DecideResult, path: &str, hunks: u32, outcome: Option<Prop
         }
     }
     false
-}
-
-/// Forgets the outdated edits that are in the text again, and answers the client.
-pub(in crate::review) fn on_outdated_reapplied(reviews: &mut Reviews, made: OutdatedReapplied) {
-    let OutdatedReapplied { done, result, reply } = made;
-    for (key, id) in done {
-        if let Some(entry) = reviews.files.entries.get_mut(&key) {
-            entry.forget_outdated(&[id]);
-        }
-    }
-    reviews.answer_recorded(result, reply);
 }
 
 fn reject(
@@ -139,15 +125,15 @@ fn reject(
         waits.push(async move { (rejection, all_applied(steps).await) });
     }
     let number = reviews.decisions.begin_rejection();
-    let mailbox = reviews.mailbox.clone();
-    reviews.services.spawn(async move {
+    reviews.after(join_all(waits), move |reviews, outcomes| {
         let mut done = Vec::new();
-        for (rejection, outcome) in join_all(waits).await {
+        for (rejection, outcome) in outcomes {
             if count(&mut result, &rejection.path, rejection.hunks, outcome) {
                 done.push(rejection);
             }
         }
-        mailbox.send(ReviewEvent::Rejected(Rejected { number, keys, done, result, reply }));
+        on_rejected(reviews, number, keys, done);
+        reviews.answer_recorded(result, reply);
     });
 }
 
@@ -184,8 +170,7 @@ async fn all_applied(steps: Vec<oneshot::Receiver<Proposed>>) -> Option<Proposed
 }
 
 /// Informs the models of what the user did not want, at their next safe point, now that it is gone.
-pub(in crate::review) fn on_rejected(reviews: &mut Reviews, rejected: Rejected) {
-    let Rejected { number, keys, done, result, reply } = rejected;
+fn on_rejected(reviews: &mut Reviews, number: u64, keys: Vec<FileKey>, done: Vec<Rejection>) {
     for Rejection { former, notice, .. } in &done {
         reviews.tell_models(former.effects.notified.clone(), notice.clone());
     }
@@ -202,7 +187,6 @@ pub(in crate::review) fn on_rejected(reviews: &mut Reviews, rejected: Rejected) 
     let formers = done.into_iter().map(|rejection| rejection.former).collect();
     reviews.decisions.end_rejection(number, formers);
     undo_waiting(reviews);
-    reviews.answer_recorded(result, reply);
 }
 
 /// The hunks that a scope names one by one, each with the revision that showed it.

@@ -3,8 +3,10 @@
 //! Must never overwrite what somebody else wrote since without being told to: such files are named
 //! first, with both texts.
 
+use std::collections::BTreeMap;
+
 use cairn_core::{
-    ids::FileKey,
+    ids::{FileKey, TurnId},
     review::{DecisionEffects, DecisionUndo, FileReview, FileSnapshot},
     text::Text,
 };
@@ -16,12 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     event::{RequestError, Responder},
-    review::{
-        Reviews,
-        event::{CheckpointRestored, CheckpointTexts, ReviewEvent, SessionNotice},
-        flight::EditRequest,
-        problem::of_outcome,
-    },
+    review::{Reviews, event::SessionNotice, flight::EditRequest, problem::of_outcome},
     workspace::{path_of, uri_of},
 };
 
@@ -39,20 +36,22 @@ pub(crate) fn restore_checkpoint(
     };
     let docs = &reviews.services.docs;
     let closed: Vec<FileKey> = files.into_keys().filter(|key| docs.get(key).is_none()).collect();
-    let mailbox = reviews.mailbox.clone();
-    reviews.services.spawn(async move {
-        let read = tokio::task::spawn_blocking(move || {
-            closed.into_iter().map(|key| (key.clone(), workspace.text_of(&key))).collect()
-        });
-        let disk = read.await.unwrap_or_default();
-        let texts = CheckpointTexts { params, disk, reply };
-        mailbox.send(ReviewEvent::CheckpointTexts(Box::new(texts)));
+    let read = tokio::task::spawn_blocking(move || {
+        let read = |key: FileKey| (key.clone(), workspace.text_of(&key));
+        closed.into_iter().map(read).collect::<BTreeMap<_, _>>()
+    });
+    reviews.after(read, move |reviews, disk| {
+        restore(reviews, params, &disk.unwrap_or_default(), reply);
     });
 }
 
 /// Restores the files, unless somebody else changed one and the client does not want it overwritten.
-pub(in crate::review) fn on_checkpoint_texts(reviews: &mut Reviews, texts: CheckpointTexts) {
-    let CheckpointTexts { params, disk, reply } = texts;
+fn restore(
+    reviews: &mut Reviews,
+    params: RestoreCheckpointParams,
+    disk: &BTreeMap<FileKey, Option<Text>>,
+    reply: Responder<RestoreCheckpointResult>,
+) {
     let files = reviews.checkpoints.before(&params.turn_id.as_str().into()).unwrap_or_default();
     let mut result = RestoreCheckpointResult::default();
     let mut back = Vec::new();
@@ -84,10 +83,9 @@ pub(in crate::review) fn on_checkpoint_texts(reviews: &mut Reviews, texts: Check
         reviews.enqueue(&key, request, done);
         waits.push(async move { (path, former, wait.await) });
     }
-    let mailbox = reviews.mailbox.clone();
-    reviews.services.spawn(async move {
+    reviews.after(join_all(waits), move |reviews, outcomes| {
         let mut done = Vec::new();
-        for (path, former, outcome) in join_all(waits).await {
+        for (path, former, outcome) in outcomes {
             match of_outcome(&path, outcome.ok()) {
                 None => {
                     result.restored.push(path);
@@ -96,9 +94,7 @@ pub(in crate::review) fn on_checkpoint_texts(reviews: &mut Reviews, texts: Check
                 Some(problem) => result.failed.push(problem.message()),
             }
         }
-        let turn = params.turn_id.into();
-        let restored = CheckpointRestored { turn, done, result, reply };
-        mailbox.send(ReviewEvent::CheckpointRestored(Box::new(restored)));
+        on_restored(reviews, params.turn_id.into(), done, result, reply);
     });
 }
 
@@ -123,11 +119,13 @@ fn former(
 }
 
 /// Restores the plans, and records the restoration as a decision.
-pub(in crate::review) fn on_checkpoint_restored(
+fn on_restored(
     reviews: &mut Reviews,
-    restored: CheckpointRestored,
+    turn: TurnId,
+    mut done: Vec<DecisionUndo>,
+    result: RestoreCheckpointResult,
+    reply: Responder<RestoreCheckpointResult>,
 ) {
-    let CheckpointRestored { turn, mut done, result, reply } = restored;
     let plans = match result.failed.is_empty() {
         true => reviews.checkpoints.forget_since(turn, &result.restored, &reviews.files),
         false => Vec::new(),

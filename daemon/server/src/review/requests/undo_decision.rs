@@ -14,7 +14,7 @@ use crate::{
     event::Responder,
     review::{
         Reviews,
-        event::{Restored, ReviewEvent, SessionNotice},
+        event::SessionNotice,
         flight::{EditRequest, QueuedEdit},
         problem::of_outcome,
     },
@@ -57,32 +57,25 @@ fn undo_last(reviews: &mut Reviews, reply: Responder<UndoDecisionResult>) {
         let path = reviews.services.display_key(&key);
         waits.push(async move { (path, notified, wait.await) });
     }
-    let mailbox = reviews.mailbox.clone();
-    reviews.services.spawn(async move {
+    reviews.after(join_all(waits), move |reviews, outcomes| {
         let (mut done, mut problem) = (Vec::new(), None);
-        for (path, notified, outcome) in join_all(waits).await {
+        for (path, notified, outcome) in outcomes {
             match of_outcome(&path, outcome.ok()) {
                 None => done.push((path, notified)),
                 failed => problem = failed,
             }
         }
-        mailbox.send(ReviewEvent::Restored(Restored { done, redone, problem, reply }));
+        if problem.is_none() && !redone.is_empty() {
+            reviews.for_sessions.push(SessionNotice::Redone { turns: redone });
+        }
+        for (path, notified) in done {
+            let text = format!(
+                "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."
+            );
+            reviews.tell_models(notified, text);
+        }
+        reviews.answer_recorded(undone(problem), reply);
     });
-}
-
-/// Informs the models of the edits that are in the files again, and answers the client.
-pub(in crate::review) fn on_restored(reviews: &mut Reviews, restored: Restored) {
-    let Restored { done, redone, problem, reply } = restored;
-    if problem.is_none() && !redone.is_empty() {
-        reviews.for_sessions.push(SessionNotice::Redone { turns: redone });
-    }
-    for (path, notified) in done {
-        let text = format!(
-            "{TAKEN_BACK}: your change in {path} is in the file again, for them to decide."
-        );
-        reviews.tell_models(notified, text);
-    }
-    reviews.answer_recorded(undone(problem), reply);
 }
 
 /// Answer to the request for an undo.
