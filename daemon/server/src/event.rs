@@ -1,4 +1,4 @@
-//! Input of the hub: one closed enum of all events.
+//! Events of the clients, for the hub.
 
 use std::any::Any;
 

@@ -66,7 +66,6 @@ mod work;
 use configuration::Configuration;
 use entry::SessionEntry;
 pub(crate) use event::SessionEvent;
-use event::WithAttachments;
 use open_questions::OpenQuestions;
 use status::DaemonStatus;
 use steps::StepQueue;
@@ -186,9 +185,6 @@ impl Sessions {
             SessionEvent::Approve { params, access, changed, reply } => {
                 self.ask_approval(*params, *access, changed, reply)
             }
-            SessionEvent::Approved { approval_id, result } => {
-                self.on_approval(&approval_id, result);
-            }
             SessionEvent::Output(piece) => {
                 let session_id = piece.session_id.as_str().into();
                 let (call_id, text) = (piece.call_id.as_str().into(), piece.text.clone());
@@ -209,22 +205,26 @@ impl Sessions {
                     session.turn_notice(&turn, notice);
                 }
             }
-            SessionEvent::Found(found) => self.on_saved_state(*found, reviews),
-            SessionEvent::InstructionsLoaded(loaded) => {
-                requests::on_instructions_loaded(self, *loaded, reviews)
-            }
-            SessionEvent::AttachmentsRead(WithAttachments::Steer(params, reply), attached) => {
-                requests::steer_with(self, params, attached, reply, reviews);
-            }
-            SessionEvent::AttachmentsRead(WithAttachments::QueueAdd(params, reply), attached) => {
-                requests::queue_add_with(self, params, attached, reply, reviews);
-            }
-            SessionEvent::Loaded(read) => requests::on_loaded(self, read),
+            SessionEvent::Then(then) => then(self, reviews),
             SessionEvent::Storage(state) => self.status.on_storage(state),
-            SessionEvent::Sandbox(found) => self.status.on_sandbox_found(found),
-            SessionEvent::Recovered(left) => self.status.on_recovered_commands(&left),
         }
         self.settle(reviews);
+    }
+
+    /// Waits in the background, then continues with the result.
+    fn after<T: Send + 'static>(
+        &self,
+        wait: impl Future<Output = T> + Send + 'static,
+        then: impl FnOnce(&mut Self, T, &mut Reviews) + Send + 'static,
+    ) {
+        let mailbox = self.mailbox.clone();
+        self.services.spawn(async move {
+            let found = wait.await;
+            let then = move |sessions: &mut Self, reviews: &mut Reviews| {
+                then(sessions, found, reviews);
+            };
+            mailbox.send(SessionEvent::Then(Box::new(then)));
+        });
     }
 
     fn on_tool_progress(

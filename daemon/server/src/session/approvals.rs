@@ -8,7 +8,7 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::{Sessions, event::SessionEvent, open_questions::OpenQuestion};
+use super::{Sessions, open_questions::OpenQuestion};
 use crate::{clock, ports::ToolUpdate, secrets};
 
 impl Sessions {
@@ -49,12 +49,10 @@ impl Sessions {
             params.changed.get_or_insert(file);
         }
         let asked = self.services.editor.approve(params.clone());
-        let mailbox = self.mailbox.clone();
         let approval_id = params.approval_id.clone();
         self.questions.insert(OpenQuestion { params, access, reply });
-        self.services.spawn(async move {
-            let result = asked.await;
-            mailbox.send(SessionEvent::Approved { approval_id, result });
+        self.after(asked, move |sessions, result, _| {
+            sessions.on_approval(&approval_id, result);
         });
     }
 

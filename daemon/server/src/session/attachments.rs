@@ -7,22 +7,21 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cairn_core::{
     conversation::{Attached, AttachedContent, Image},
+    ids::SessionId,
     policy::{Access, command::CommandRules},
     sanitize::one_line,
     text::Text,
 };
 use cairn_protocol::{Attachment, AttachmentKind, Position, Range, RequestProblem, ReviewMode};
 
-use super::{
-    Sessions,
-    configuration::Configuration,
-    event::{SessionEvent, WithAttachments},
-};
+use super::{Sessions, configuration::Configuration};
 use crate::{
     approval::{self, Gate, RuleFolder},
     docs::Docs,
-    event::RequestError,
-    images, secrets,
+    event::{RequestError, Responder},
+    images,
+    review::Reviews,
+    secrets,
     services::Services,
     workspace::{Workspace, WorkspacePath, path_of},
 };
@@ -48,15 +47,27 @@ pub(super) struct AttachmentReader {
     model: String,
 }
 
-/// Reads the attachments of a request in the background; sends them as
-/// `SessionEvent::AttachmentsRead`.
-pub(super) fn read(sessions: &Sessions, attachments: Vec<Attachment>, request: WithAttachments) {
+/// Continues with the attachments of a request: at once without any, else once they were read. The
+/// client is answered when the session is saved.
+pub(super) fn with<T: Send + 'static>(
+    sessions: &mut Sessions,
+    reviews: &mut Reviews,
+    session_id: SessionId,
+    attachments: Vec<Attachment>,
+    reply: Responder<T>,
+    then: impl FnOnce(&mut Sessions, Vec<Attached>) -> Result<T, RequestError> + Send + 'static,
+) {
+    type Read = Result<Vec<Attached>, RequestError>;
+    let end = move |sessions: &mut Sessions, attached: Read, reviews: &mut Reviews| {
+        let answer = attached.and_then(|attached| then(sessions, attached));
+        sessions.settle(reviews);
+        sessions.reply_when_saved(&session_id, answer, reply);
+    };
+    if attachments.is_empty() {
+        return end(sessions, Ok(Vec::new()), reviews);
+    }
     let reader = AttachmentReader::new(&sessions.services, &sessions.config);
-    let mailbox = sessions.mailbox.clone();
-    sessions.services.spawn(async move {
-        let attached = reader.read_in_background(attachments).await;
-        mailbox.send(SessionEvent::AttachmentsRead(request, attached));
-    });
+    sessions.after(reader.read_in_background(attachments), end);
 }
 
 impl AttachmentReader {

@@ -3,33 +3,25 @@
 use std::{collections::HashSet, io};
 
 use cairn_core::{
-    conversation::Attached,
     ids::{CallId, SessionId, TurnId},
     policy::Access,
     prompt::instructions::Instructions,
     subagent::SubagentReport,
     turn::Input,
 };
-use cairn_protocol::{
-    ApproveParams, ApproveResult, OpenSessionResult, OutputNotification, QueueAddParams,
-    QueueAddResult, RunTaskParams, RunTaskResult, SteerParams, SteerResult, TurnNotice,
-};
+use cairn_protocol::{ApproveParams, ApproveResult, OutputNotification, TurnNotice};
 use tokio::sync::oneshot;
 
+use super::Sessions;
 use crate::{
-    event::{RequestError, Responder},
-    exec::sandbox::{QuarantineReport, SandboxBackend},
     ports::{SubagentRequest, ToolUpdate},
-    review::FoundReviews,
-    store::{
-        journal,
-        session_list::Newest,
-        sessions::{Loaded, Page},
-    },
+    review::{FoundReviews, Reviews},
+    store::{journal, session_list::Newest},
 };
 
+type Continuation = Box<dyn FnOnce(&mut Sessions, &mut Reviews) + Send>;
+
 /// Events for the sessions from the runner, tools, hooks and background tasks.
-#[derive(Debug)]
 pub(crate) enum SessionEvent {
     Turn {
         session: SessionId,
@@ -56,10 +48,6 @@ pub(crate) enum SessionEvent {
         changed: Option<String>,
         reply: oneshot::Sender<ApproveResult>,
     },
-    Approved {
-        approval_id: String,
-        result: ApproveResult,
-    },
     /// Sessions with a process that started, wrote or ended.
     Processes(HashSet<SessionId>),
     /// Text of this session's answer is written to its journal.
@@ -72,20 +60,10 @@ pub(crate) enum SessionEvent {
         turn: TurnId,
         notice: TurnNotice,
     },
-    /// Sessions and edits that an earlier process stored for this workspace.
-    Found(Box<SavedState>),
-    /// The instructions for a task were read.
-    InstructionsLoaded(Box<InstructionsLoaded>),
-    /// The attachments of a message were read.
-    AttachmentsRead(WithAttachments, Result<Vec<Attached>, RequestError>),
-    /// A session, or a page of one, was read from disk.
-    Loaded(LoadResult),
+    /// Rest of a request, or of the start, after what it waits for.
+    Then(Continuation),
     /// State of the journal: writable or failed.
     Storage(journal::State),
-    /// Backend of the sandbox, or the reason for having none.
-    Sandbox(Result<SandboxBackend, String>),
-    /// Files left by a command whose daemon was killed.
-    Recovered(Box<QuarantineReport>),
 }
 
 /// State that earlier processes stored for a workspace.
@@ -93,37 +71,6 @@ pub(crate) enum SessionEvent {
 pub(crate) struct SavedState {
     pub(super) session: Option<Newest>,
     pub(super) pending: Option<io::Result<FoundReviews>>,
-}
-
-/// Result of a background read of a session.
-#[derive(Debug)]
-pub(crate) struct LoadResult {
-    pub(super) what: LoadedPart,
-    pub(super) reply: Responder<OpenSessionResult>,
-}
-
-#[derive(Debug)]
-pub(super) enum LoadedPart {
-    /// A whole session.
-    Session(Box<Loaded>),
-    /// The newest page of the transcript of a session in memory.
-    Newest(SessionId, Page),
-}
-
-/// Request whose attachments are read in the background.
-#[derive(Debug)]
-pub(crate) enum WithAttachments {
-    Steer(SteerParams, Responder<SteerResult>),
-    QueueAdd(QueueAddParams, Responder<QueueAddResult>),
-}
-
-/// A new task with the instructions that were read for it.
-#[derive(Debug)]
-pub(crate) struct InstructionsLoaded {
-    pub(super) params: RunTaskParams,
-    pub(super) reply: Responder<RunTaskResult>,
-    pub(super) found: FoundAtStart,
-    pub(super) attached: Result<Vec<Attached>, RequestError>,
 }
 
 /// Facts for the system prompt of a new session; empty for an existing one.

@@ -38,8 +38,7 @@ pub(super) enum RestoreOrder {
 }
 
 impl Sessions {
-    /// Reads the stored state of the workspace in the background; sends it as
-    /// `SessionEvent::Found`.
+    /// Reads the stored state of the workspace in the background, then restores it.
     pub(super) fn look_for_sessions(&mut self, remember: Remember) {
         let folders =
             self.services.workspace.as_ref().map(|workspace| workspace.folders().to_vec());
@@ -54,16 +53,14 @@ impl Sessions {
         }
         let Some(folder) = self.state_dir.clone() else { return };
         self.restoring = true;
-        let (mailbox, workspace) = (self.mailbox.clone(), self.services.workspace.clone());
+        let workspace = self.services.workspace.clone();
         let on_storage = self.on_storage();
-        self.services.spawn(async move {
-            let found = move || SavedState {
-                session: session_list::newest(&folder),
-                pending: workspace
-                    .map(|workspace| FoundReviews::find(&folder, &workspace, on_storage)),
-            };
-            let found = tokio::task::spawn_blocking(found).await;
-            mailbox.send(SessionEvent::Found(Box::new(found.unwrap_or_default())));
+        let found = move || SavedState {
+            session: session_list::newest(&folder),
+            pending: workspace.map(|workspace| FoundReviews::find(&folder, &workspace, on_storage)),
+        };
+        self.after(tokio::task::spawn_blocking(found), |sessions, found, reviews| {
+            sessions.on_saved_state(found.unwrap_or_default(), reviews);
         });
     }
 

@@ -13,16 +13,11 @@ use std::{
 
 use cairn_core::{ids::SessionId, prompt::Surroundings, turn::Session};
 use cairn_protocol::{
-    OpenSessionResult, RequestProblem, ReviewMode, SessionSnapshot, SessionSummary,
-    SubagentNotification, ToolNotification, Usage,
+    RequestProblem, ReviewMode, SessionSnapshot, SessionSummary, SubagentNotification,
+    ToolNotification, Usage,
 };
 
-use super::{
-    Sessions,
-    entry::SessionEntry,
-    event::{LoadResult, LoadedPart, SessionEvent},
-    processes,
-};
+use super::{Sessions, entry::SessionEntry, processes};
 use crate::{
     event::{RequestError, Responder},
     review::Reviews,
@@ -142,20 +137,6 @@ impl Sessions {
             let Some(id) = idle.cloned() else { return };
             self.unload(&id);
         }
-    }
-
-    pub(super) fn read_in_background(
-        &self,
-        reply: Responder<OpenSessionResult>,
-        reading: impl Future<Output = Result<LoadedPart, Fault>> + Send + 'static,
-    ) {
-        let mailbox = self.mailbox.clone();
-        self.services.spawn(async move {
-            match reading.await {
-                Ok(what) => mailbox.send(SessionEvent::Loaded(LoadResult { what, reply })),
-                Err(fault) => reply.send(Err(unknown_or(fault))),
-            }
-        });
     }
 
     pub(super) fn answer_in_background<T: Send + 'static>(

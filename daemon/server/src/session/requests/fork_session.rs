@@ -3,12 +3,12 @@
 use cairn_core::ids::SessionId;
 use cairn_protocol::{ForkSessionParams, OpenSessionResult, ReadOnlyReason};
 
+use super::open_session::{LoadedPart, show_when_read};
 use crate::{
     event::Responder,
     session::{
         Sessions,
         entry::new_id,
-        event::LoadedPart,
         session_list::{blocking, saved, unknown},
     },
     store::{session_list, sessions},
@@ -32,7 +32,7 @@ pub(crate) fn fork_session(
         session.turn.is_none() && elsewhere != Some(ReadOnlyReason::OpenElsewhere)
     });
     let to = SessionId::from(new_id("s"));
-    sessions.read_in_background(reply, async move {
+    show_when_read(sessions, reply, async move {
         saved(writer).await;
         blocking(move || {
             let name = session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;

@@ -9,15 +9,23 @@ use crate::{
     event::{RequestError, Responder},
     session::{
         Sessions,
-        event::{LoadResult, LoadedPart},
         persistence::RestoreOrder,
         session_list::{blocking, saved, unknown, unknown_or},
     },
     store::{
         session_list::Fault,
-        sessions::{self, PageEnd},
+        sessions::{self, Loaded, Page, PageEnd},
     },
 };
+
+/// Result of a background read of a session.
+#[derive(Debug)]
+pub(super) enum LoadedPart {
+    /// A whole session.
+    Session(Box<Loaded>),
+    /// The newest page of the transcript of a session in memory.
+    Newest(SessionId, Page),
+}
 
 pub(crate) fn open_session(
     sessions: &mut Sessions,
@@ -44,7 +52,7 @@ pub(crate) fn open_session(
     let held = sessions.entries.get(&id).filter(|session| session.read_only.is_none());
     let writer = held.and_then(|session| session.journal.clone());
     let is_held = held.is_some();
-    sessions.read_in_background(reply, async move {
+    show_when_read(sessions, reply, async move {
         saved(writer).await;
         blocking(move || {
             if is_held {
@@ -59,10 +67,20 @@ pub(crate) fn open_session(
     });
 }
 
-/// Handles the result of a background read.
-pub(in crate::session) fn on_loaded(sessions: &mut Sessions, read: LoadResult) {
-    let LoadResult { what, reply } = read;
-    let (id, page) = match what {
+/// Brings a session into view when it was read.
+pub(super) fn show_when_read(
+    sessions: &Sessions,
+    reply: Responder<OpenSessionResult>,
+    reading: impl Future<Output = Result<LoadedPart, Fault>> + Send + 'static,
+) {
+    sessions.after(reading, |sessions, read, _| match read {
+        Ok(part) => show(sessions, part, reply),
+        Err(fault) => reply.send(Err(unknown_or(fault))),
+    });
+}
+
+fn show(sessions: &mut Sessions, part: LoadedPart, reply: Responder<OpenSessionResult>) {
+    let (id, page) = match part {
         LoadedPart::Newest(id, page) => (id, page),
         LoadedPart::Session(mut loaded) => {
             let id = loaded.header.session_id.clone();

@@ -9,7 +9,6 @@ use crate::{
     session::{
         Sessions, attachments,
         entry::{TurnStart, new_id},
-        event::WithAttachments,
         queue::said,
     },
     store::sessions as store,
@@ -28,26 +27,10 @@ pub(crate) fn queue_add(
     reply: Responder<QueueAddResult>,
     reviews: &mut Reviews,
 ) {
-    let attachments = params.attachments.clone();
-    if attachments.is_empty() {
-        queue_add_with(sessions, params, Ok(Vec::new()), reply, reviews);
-    } else {
-        attachments::read(sessions, attachments, WithAttachments::QueueAdd(params, reply));
-    }
-}
-
-/// Handles the request with its attachments.
-pub(in crate::session) fn queue_add_with(
-    sessions: &mut Sessions,
-    params: QueueAddParams,
-    attached: Result<Vec<Attached>, RequestError>,
-    reply: Responder<QueueAddResult>,
-    reviews: &mut Reviews,
-) {
-    let session_id = params.session_id.as_str().into();
-    let answer = attached.and_then(|attached| queue_add_now(sessions, params, attached));
-    sessions.settle(reviews);
-    sessions.reply_when_saved(&session_id, answer, reply);
+    let (id, attachments) = (params.session_id.as_str().into(), params.attachments.clone());
+    attachments::with(sessions, reviews, id, attachments, reply, move |sessions, attached| {
+        queue_add_now(sessions, params, attached)
+    });
 }
 
 fn queue_add_now(

@@ -8,12 +8,7 @@ use crate::{
     event::Responder,
     instructions, orientation,
     review::Reviews,
-    session::{
-        Sessions,
-        attachments::AttachmentReader,
-        entry::TurnStart,
-        event::{FoundAtStart, InstructionsLoaded, SessionEvent},
-    },
+    session::{Sessions, attachments::AttachmentReader, entry::TurnStart, event::FoundAtStart},
 };
 
 /// Starts a task, once its attachments and the instructions of a new session were read.
@@ -30,13 +25,14 @@ pub(crate) fn run_task(
         return start_and_reply(sessions, params, TurnStart::default(), reply, reviews);
     };
     let reader = AttachmentReader::new(&sessions.services, &sessions.config);
-    let (docs, mailbox) = (Arc::clone(&sessions.services.docs), sessions.mailbox.clone());
+    let docs = Arc::clone(&sessions.services.docs);
     let sources = Arc::clone(&sessions.services.sources);
     let config = sessions.config.environment.config_dir.clone();
     let trusted = sessions.config.trusted;
     let sandbox = sessions.config.sandbox_config();
-    sessions.services.spawn(async move {
-        let active = params.context.as_ref().and_then(|context| context.active_file.clone());
+    let active = params.context.as_ref().and_then(|context| context.active_file.clone());
+    let attachments = params.attachments.clone();
+    let reading = async move {
         let asked = Arc::clone(&workspace);
         let found = tokio::task::spawn_blocking(move || {
             if !new {
@@ -56,28 +52,15 @@ pub(crate) fn run_task(
             let said = orientation::programs_say(&asked, &sandbox).await;
             found.project = format!("{}\n{said}", found.project).trim().to_owned();
         }
-        let attached = reader.read_in_background(params.attachments.clone()).await;
-        mailbox.send(SessionEvent::InstructionsLoaded(Box::new(InstructionsLoaded {
-            params,
-            reply,
-            found,
-            attached,
-        })));
-    });
-}
-
-pub(in crate::session) fn on_instructions_loaded(
-    sessions: &mut Sessions,
-    InstructionsLoaded { params, reply, found, attached }: InstructionsLoaded,
-    reviews: &mut Reviews,
-) {
-    match attached {
+        (found, reader.read_in_background(attachments).await)
+    };
+    sessions.after(reading, move |sessions, (found, attached), reviews| match attached {
         Ok(attached) => {
             let opening = TurnStart { found, attached, ..TurnStart::default() };
             start_and_reply(sessions, params, opening, reply, reviews);
         }
         Err(refused) => reply.send(Err(refused)),
-    }
+    });
 }
 
 fn start_and_reply(

@@ -10,7 +10,7 @@ use cairn_protocol::{RequestProblem, SteerParams, SteerResult};
 use crate::{
     event::{RequestError, Responder},
     review::Reviews,
-    session::{Sessions, attachments, event::WithAttachments},
+    session::{Sessions, attachments},
 };
 
 /// Sends a message to the running turn, once its attachments were read.
@@ -20,26 +20,10 @@ pub(crate) fn steer(
     reply: Responder<SteerResult>,
     reviews: &mut Reviews,
 ) {
-    let attachments = params.attachments.clone();
-    if attachments.is_empty() {
-        steer_with(sessions, params, Ok(Vec::new()), reply, reviews);
-    } else {
-        attachments::read(sessions, attachments, WithAttachments::Steer(params, reply));
-    }
-}
-
-/// Handles the request with its attachments.
-pub(in crate::session) fn steer_with(
-    sessions: &mut Sessions,
-    params: SteerParams,
-    attached: Result<Vec<Attached>, RequestError>,
-    reply: Responder<SteerResult>,
-    reviews: &mut Reviews,
-) {
-    let session_id = params.session_id.as_str().into();
-    let answer = attached.and_then(|attached| steer_now(sessions, params, attached));
-    sessions.settle(reviews);
-    sessions.reply_when_saved(&session_id, answer, reply);
+    let (id, attachments) = (params.session_id.as_str().into(), params.attachments.clone());
+    attachments::with(sessions, reviews, id, attachments, reply, move |sessions, attached| {
+        steer_now(sessions, params, attached)
+    });
 }
 
 /// Sends a message whose attachments were read.
