@@ -51,7 +51,6 @@ mod problem;
 mod processes;
 mod queue;
 pub(crate) mod requests;
-mod rules;
 mod sandbox;
 mod session_list;
 mod standard_client;

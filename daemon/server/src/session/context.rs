@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use cairn_core::{
     context::{self, Shortened},
     model::ToolSpec,
@@ -42,21 +41,15 @@ impl SessionEntry {
         self.machine.set_price(window::price(&choice.info.name, settings, choice.own_server));
     }
 
-    pub(super) fn call_model(&mut self, config: &Configuration, number: u32) {
-        let Some(encoded) = &mut self.encoded else { return };
-        let messages = encoded.catch_up(&self.machine);
-        self.ask(config, number, messages);
-    }
-
-    pub(super) fn summarize(&mut self, config: &Configuration, number: u32, shortest: bool) {
-        let Some(encoded) = &mut self.encoded else { return };
-        let messages = encoded.with_wish(&self.machine, shortest);
-        self.ask(config, number, messages);
-    }
-
-    /// Sends a request to the model.
-    fn ask(&self, config: &Configuration, number: u32, messages: Bytes) {
-        let (Some(encoded), Some(turn)) = (&self.encoded, &self.turn) else { return };
+    /// Sends a request to the model: the conversation, or the wish for a summary of it
+    /// (`Some(shortest)`).
+    pub(super) fn ask(&mut self, config: &Configuration, number: u32, summary: Option<bool>) {
+        let (Some(encoded), Some(turn)) = (&mut self.encoded, &self.turn) else { return };
+        let messages = match summary {
+            None => encoded.catch_up(&self.machine),
+            Some(shortest) => encoded.with_wish(&self.machine, shortest),
+        };
+        let provider = Arc::clone(&encoded.provider);
         let request = ModelRequest {
             system: Arc::clone(&turn.system),
             tools: Arc::clone(&turn.specs),
@@ -66,7 +59,7 @@ impl SessionEntry {
         };
         let asking = runner::ask_model(
             self.notices(),
-            Arc::clone(&encoded.provider),
+            provider,
             request,
             self.id.clone(),
             turn.id.clone(),

@@ -15,7 +15,7 @@ use cairn_protocol::{
     Connection, EndReason, ItemStatus, MessageRole, PlanItem, ToolLabel, ToolState, TurnPhase,
 };
 
-use super::{Sessions, entry::RunningTurn, problem, steps::SessionStep, transcript::usage};
+use super::{Sessions, entry::RunningTurn, problem, steps::SessionStep};
 use crate::{
     model::problem::retry_reason,
     ports::{Questions, ToolUpdate},
@@ -94,11 +94,11 @@ impl Sessions {
         match effect {
             Effect::CallModel { request } => {
                 self.status.connect(Connection::Streaming);
-                session.call_model(config, request);
+                session.ask(config, request, None);
             }
             Effect::Summarize { request, shortest } => {
                 self.status.connect(Connection::Streaming);
-                session.summarize(config, request, shortest);
+                session.ask(config, request, Some(shortest));
             }
             Effect::RequestPendingEdits => {
                 let input = Input::PendingEdits { proposals: reviews.pending_edits(session_id) };
@@ -225,18 +225,11 @@ impl Sessions {
         let reason = problem::end_reason(end.reason);
         session.keep_plan(reason);
         let provider = &self.config.choice.info.provider;
-        let ended = EndedLine {
-            turn_id: turn_id.clone(),
-            reason,
-            summary: problem::summary(end, provider),
-            open_items: end.open_items,
-            unchecked_edits: end.unchecked_edits,
-            closed: false,
-            usage: usage(session.machine.usage()),
-            spent: session.spent(),
-        };
+        let summary = problem::summary(end, provider);
+        let (open_items, unchecked_edits) = (end.open_items, end.unchecked_edits);
+        let ended = session.ended(turn_id.clone(), reason, summary.clone());
+        let ended = EndedLine { open_items, unchecked_edits, ..ended };
         session.write(&Line::Ended(ended.clone()));
-        let summary = ended.summary.clone();
         let mut phase = ended.into();
         if let (TurnPhase::Ended { problem, .. }, Some(cause)) = (&mut phase, &end.cause) {
             *problem = Some(problem::of_end(cause, provider).message());

@@ -19,8 +19,8 @@ use cairn_core::{
     turn::{Input, Session},
 };
 use cairn_protocol::{
-    CompletedItem, FollowUp, MessageNotification, MessageRole, PlanNotification, ReadOnly,
-    RequestProblem, ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry,
+    CompletedItem, EndReason, FollowUp, MessageNotification, MessageRole, PlanNotification,
+    ReadOnly, RequestProblem, ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry,
     TurnNotification, TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,7 @@ use super::{
     encoding::EncodedConversation,
     event::{FoundAtStart, SessionEvent},
     subagent::Subagent,
+    transcript::usage,
     work::PlanWork,
 };
 use crate::{
@@ -38,7 +39,7 @@ use crate::{
     services::{Mailbox, Services},
     store::{
         journal::Writer,
-        sessions::{self, Digest, FollowUpLine},
+        sessions::{self, Digest, EndedLine, FollowUpLine},
     },
 };
 
@@ -119,50 +120,6 @@ pub(super) struct TurnBegan {
 }
 
 impl SessionEntry {
-    /// Creates a session of the user without turns and without a journal.
-    pub(super) fn new(
-        services: Services,
-        mailbox: Mailbox<SessionEvent>,
-        id: SessionId,
-        machine: Session,
-        surroundings: Surroundings,
-        mode: ReviewMode,
-    ) -> Self {
-        Self {
-            services,
-            mailbox,
-            machine,
-            id,
-            subagent: None,
-            turn: None,
-            began: None,
-            encoded: None,
-            surroundings,
-            instructed: HashSet::new(),
-            mode,
-            trusted: true,
-            allowed: HashSet::new(),
-            last_turn: None,
-            task: None,
-            title: None,
-            name: None,
-            turns: 0,
-            plan: None,
-            plan_stale: false,
-            completed_items: Vec::new(),
-            work: PlanWork::default(),
-            tools: Vec::new(),
-            queue: Queue::default(),
-            stream: None,
-            messages: 0,
-            unread: Vec::new(),
-            journal: None,
-            read_only: None,
-            before: Vec::new(),
-            earlier: None,
-        }
-    }
-
     pub(super) fn is_turn(&self, turn_id: &TurnId) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.id == *turn_id)
     }
@@ -191,8 +148,7 @@ impl SessionEntry {
     }
 
     pub(super) fn digest(&self) -> Digest {
-        let items = self.machine.plan_items();
-        let open = items.iter().filter(|item| item.is_open()).count() as u32;
+        let open = self.open_items();
         let ended = match self.last_turn.as_ref().map(|turn| &turn.phase) {
             Some(TurnPhase::Ended { reason, summary, .. }) => Some((*reason, summary)),
             Some(TurnPhase::Started { .. }) | None => None,
@@ -201,7 +157,7 @@ impl SessionEntry {
             task: self.title.clone().unwrap_or_default(),
             turns: self.turns,
             running: self.machine.is_running(),
-            done: items.len() as u32 - open,
+            done: self.machine.plan_items().len() as u32 - open,
             open,
             end: ended.map(|(reason, _)| reason),
             last_line: ended.and_then(|(_, summary)| sessions::last_line(summary)),
@@ -209,6 +165,24 @@ impl SessionEntry {
             cost_micros: self.machine.cost().micro_dollars().filter(|cost| *cost > 0),
             name: self.name.clone(),
         }
+    }
+
+    /// End of a turn, for the journal.
+    pub(super) fn ended(&self, turn_id: TurnId, reason: EndReason, summary: String) -> EndedLine {
+        EndedLine {
+            turn_id,
+            reason,
+            summary,
+            open_items: self.open_items(),
+            unchecked_edits: false,
+            closed: false,
+            usage: usage(self.machine.usage()),
+            spent: self.spent(),
+        }
+    }
+
+    fn open_items(&self) -> u32 {
+        self.machine.plan_items().iter().filter(|item| item.is_open()).count() as u32
     }
 
     /// Id of the newest turn, empty before the first.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use cairn_core::hook::HookEvent;
-use cairn_protocol::{EndReason, ItemStatus, PlanItem, PlanNotification};
+use cairn_protocol::{CompletedItem, EndReason, ItemStatus, PlanItem, PlanNotification};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -47,11 +47,12 @@ impl SessionEntry {
         config: &Configuration,
         before: Option<&PlanNotification>,
         plan: &PlanNotification,
+        completed: &[CompletedItem],
     ) {
         let hooks = &config.settings.hooks;
         if hooks.has(HookEvent::TaskCreated) || hooks.has(HookEvent::TaskCompleted) {
             let before = before.map(|plan| plan.items.as_slice()).unwrap_or_default();
-            self.run_hooks(config, news(before, &plan.items));
+            self.run_hooks(config, news(before, &plan.items, completed));
         }
     }
 
@@ -68,15 +69,17 @@ impl SessionEntry {
 }
 
 /// Returns the added and completed items, in order.
-fn news(before: &[PlanItem], now: &[PlanItem]) -> Vec<(HookEvent, Value)> {
+fn news(
+    before: &[PlanItem],
+    now: &[PlanItem],
+    completed: &[CompletedItem],
+) -> Vec<(HookEvent, Value)> {
     let mut news = Vec::new();
     for item in now {
-        let old = before.iter().find(|old| old.id == item.id);
-        let was_done = old.is_some_and(|old| old.status == ItemStatus::Completed);
-        if old.is_none() {
+        if !before.iter().any(|old| old.id == item.id) {
             news.push((HookEvent::TaskCreated, about(item)));
         }
-        if item.status == ItemStatus::Completed && !was_done {
+        if completed.iter().any(|it| it.id == item.id) {
             news.push((HookEvent::TaskCompleted, about(item)));
         }
     }

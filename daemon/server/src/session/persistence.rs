@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use cairn_core::{
     ids::{SessionId, TurnId},
-    turn::{self, Input, RestoredSession, Session, TurnSettings},
+    turn::{Input, RestoredSession, Session, TurnSettings},
 };
 use cairn_protocol::{
     EndReason, MessageRole, PlanNotification, ReadOnlyReason, TurnPhase, TurnProblem, Usage,
@@ -15,7 +15,6 @@ use super::{
     Sessions,
     entry::{Queue, SessionEntry},
     event::{SavedState, SessionEvent},
-    transcript::usage,
     work::PlanWork,
 };
 use crate::{
@@ -27,15 +26,6 @@ use crate::{
         sessions::{self, EndedLine, Hold, Line, Loaded, TurnLine},
     },
 };
-
-/// Position of a restored session among the sessions in memory.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum RestoreOrder {
-    /// Before the sessions that began while it was restored.
-    Oldest,
-    /// After all others, and so in view.
-    Newest,
-}
 
 impl Sessions {
     /// Reads the stored state of the workspace in the background, then restores it.
@@ -68,7 +58,7 @@ impl Sessions {
     pub(super) fn on_saved_state(&mut self, found: SavedState, reviews: &mut Reviews) {
         self.restoring = false;
         match found.session {
-            Some(Newest::Here(loaded)) => self.restore(*loaded, RestoreOrder::Oldest),
+            Some(Newest::Here(loaded)) => self.restore(*loaded),
             Some(Newest::Elsewhere) => self.status.on_locked_by_other_window(),
             None => {}
         }
@@ -85,7 +75,8 @@ impl Sessions {
         self.prune_sessions();
     }
 
-    pub(super) fn restore(&mut self, loaded: Loaded, place: RestoreOrder) {
+    /// Restores a session, before those that began since the start.
+    pub(super) fn restore(&mut self, loaded: Loaded) {
         let Loaded { header, facts, streamed, page, messages, hold } = loaded;
         let id = header.session_id.clone();
         if self.entries.contains_key(&id) {
@@ -138,10 +129,7 @@ impl Sessions {
             entry.write(&Line::Ended(ended));
         }
         self.entries.insert(id.clone(), entry);
-        match place {
-            RestoreOrder::Oldest => self.order.insert(0, id),
-            RestoreOrder::Newest => self.order.push(id),
-        }
+        self.order.insert(0, id);
     }
 
     /// Creates the journal of a new session.
@@ -162,16 +150,9 @@ impl Sessions {
                 session.write(&Line::Step(record));
             }
             session.cancel_tools(|state| !state.is_over());
-            session.write(&Line::Ended(EndedLine {
-                turn_id: turn.id,
-                reason: EndReason::Interrupted,
-                summary: if closed { CLOSED } else { INTERRUPTED }.to_owned(),
-                open_items: open_items(&session.machine),
-                unchecked_edits: false,
-                closed,
-                usage: usage(session.machine.usage()),
-                spent: session.spent(),
-            }));
+            let summary = if closed { CLOSED } else { INTERRUPTED }.to_owned();
+            let ended = session.ended(turn.id, EndReason::Interrupted, summary);
+            session.write(&Line::Ended(EndedLine { closed, ..ended }));
         }
     }
 
@@ -182,7 +163,12 @@ impl Sessions {
             Some((id.clone(), journal))
         });
         let (ids, journals): (Vec<SessionId>, Vec<Arc<Writer>>) = journals.unzip();
-        close_all(&journals).await;
+        // A call that is being cancelled may have a journal, too.
+        for closed in join_all(journals.iter().map(|journal| journal.close())).await {
+            if let Err(reason) = closed {
+                tracing::error!("a session was not written to its end: {reason}");
+            }
+        }
         let (Some(in_view), Some(folder)) = (self.order.last(), self.state_dir.clone()) else {
             return;
         };
@@ -230,15 +216,6 @@ const INTERRUPTED: &str =
 
 const CLOSED: &str = "Interrupted: the window was closed or reloaded, or it crashed. Its conversation and plan were kept.";
 
-/// A call that is being cancelled may have one, too.
-async fn close_all(journals: &[Arc<Writer>]) {
-    for closed in join_all(journals.iter().map(|journal| journal.close())).await {
-        if let Err(reason) = closed {
-            tracing::error!("a session was not written to its end: {reason}");
-        }
-    }
-}
-
 fn started(writer: std::io::Result<Writer>) -> Option<Arc<Writer>> {
     match writer {
         Ok(writer) => Some(Arc::new(writer)),
@@ -247,10 +224,6 @@ fn started(writer: std::io::Result<Writer>) -> Option<Arc<Writer>> {
             None
         }
     }
-}
-
-fn open_items(machine: &turn::Session) -> u32 {
-    machine.plan_items().iter().filter(|item| item.is_open()).count() as u32
 }
 
 /// True if another window has the session open.
@@ -279,16 +252,8 @@ fn turn_of_plan(plan: Option<PlanNotification>, entry: &SessionEntry) -> Option<
 
 /// End of a turn of which the journal has no end.
 fn interruption(entry: &SessionEntry, turn_id: TurnId) -> EndedLine {
-    EndedLine {
-        turn_id,
-        reason: EndReason::Interrupted,
-        summary: if is_elsewhere(entry) { ELSEWHERE.into() } else { INTERRUPTED.into() },
-        open_items: open_items(&entry.machine),
-        unchecked_edits: false,
-        closed: false,
-        usage: Usage::default(),
-        spent: None,
-    }
+    let summary = if is_elsewhere(entry) { ELSEWHERE } else { INTERRUPTED }.to_owned();
+    EndedLine { usage: Usage::default(), ..entry.ended(turn_id, EndReason::Interrupted, summary) }
 }
 
 fn phase_of_end(entry: &SessionEntry, ended: &EndedLine, interrupted: bool) -> TurnPhase {

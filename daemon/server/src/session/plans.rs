@@ -9,13 +9,15 @@ use cairn_core::{
     turn,
 };
 use cairn_protocol::{
-    CompletedItem, EarlierPlan, EndReason, ItemStatus, Notice, Panel, PlanItem, PlanNotification,
+    CompletedItem, EndReason, ItemStatus, Notice, Panel, PlanItem, PlanNotification,
 };
 
 use super::{configuration::Configuration, entry::SessionEntry};
-use crate::{ports::ToolUpdate, store::sessions::Line, workspace::path_of};
-
-const HISTORY_KEPT: usize = 50;
+use crate::{
+    ports::ToolUpdate,
+    store::sessions::{self, Line},
+    workspace::path_of,
+};
 
 /// Items of the plan that are completed and were not before.
 fn completed_since(
@@ -85,10 +87,11 @@ impl SessionEntry {
         };
         let before = self.plan.replace(note.clone());
         if self.is_turn(turn_id) {
-            self.completed_items.extend(completed_since(before.as_ref(), &note));
+            let completed = completed_since(before.as_ref(), &note);
             if self.machine.keeps_a_list() {
-                self.hooks_of_plan(config, before.as_ref(), &note);
+                self.hooks_of_plan(config, before.as_ref(), &note, &completed);
             }
+            self.completed_items.extend(completed);
         }
         self.write(&Line::Plan(note.clone()));
         self.services.notify(Notice::Plan(note));
@@ -96,14 +99,7 @@ impl SessionEntry {
 
     /// Stores the plan at the end of the newest turn, if it is of this turn.
     pub(super) fn keep_plan(&mut self, reason: EndReason) {
-        let turn_id = self.newest_turn();
-        let is_kept = |plan: &&PlanNotification| turn_id == plan.turn_id && plan.total > 0;
-        let Some(plan) = self.plan.as_ref().filter(is_kept).cloned() else { return };
-        let (turn_id, task) = (turn_id.into(), self.task.clone().unwrap_or_default());
-        let history = &mut self.work.history;
-        history.push_back(EarlierPlan { turn_id, task, reason, plan });
-        while history.len() > HISTORY_KEPT {
-            history.pop_front();
-        }
+        let (turn_id, task) = (self.newest_turn(), self.task.clone().unwrap_or_default());
+        sessions::keep_plan(&mut self.work.history, self.plan.as_ref(), &turn_id, task, reason);
     }
 }

@@ -17,7 +17,12 @@ use cairn_protocol::{
     ToolNotification, Usage,
 };
 
-use super::{Sessions, entry::SessionEntry, processes};
+use super::{
+    Sessions,
+    entry::{Queue, SessionEntry},
+    processes,
+    work::PlanWork,
+};
 use crate::{
     event::{RequestError, Responder},
     review::Reviews,
@@ -81,8 +86,39 @@ impl Sessions {
         surroundings: Surroundings,
         mode: ReviewMode,
     ) -> SessionEntry {
-        let (services, mailbox) = (self.services.clone(), self.mailbox.clone());
-        SessionEntry::new(services, mailbox, id.clone(), machine, surroundings, mode)
+        SessionEntry {
+            services: self.services.clone(),
+            mailbox: self.mailbox.clone(),
+            machine,
+            id: id.clone(),
+            subagent: None,
+            turn: None,
+            began: None,
+            encoded: None,
+            surroundings,
+            instructed: HashSet::new(),
+            mode,
+            trusted: true,
+            allowed: HashSet::new(),
+            last_turn: None,
+            task: None,
+            title: None,
+            name: None,
+            turns: 0,
+            plan: None,
+            plan_stale: false,
+            completed_items: Vec::new(),
+            work: PlanWork::default(),
+            tools: Vec::new(),
+            queue: Queue::default(),
+            stream: None,
+            messages: 0,
+            unread: Vec::new(),
+            journal: None,
+            read_only: None,
+            before: Vec::new(),
+            earlier: None,
+        }
     }
 
     /// Makes a session the newest: it is restored at the next start, and dropped last.

@@ -13,10 +13,11 @@ use cairn_core::{
 };
 use cairn_protocol::{
     EndReason, ItemStatus, Notice, ParentCall, SubagentNotification, SubagentPhase,
-    ToolNotification, ToolState,
+    ToolNotification,
 };
 use tokio::sync::oneshot;
 
+use super::work::cancel_commands;
 use crate::{ports::SubagentTools, services::Services, store::journal::Writer};
 
 /// Maximum number of calls that are kept of an ended subagent.
@@ -164,8 +165,6 @@ fn interrupt(note: &mut SubagentNotification) {
         if item.status == ItemStatus::InProgress {
             item.status = ItemStatus::Pending;
         }
-        for command in item.commands.iter_mut().filter(|command| !command.state.is_over()) {
-            command.state = ToolState::Cancelled;
-        }
+        cancel_commands(item);
     }
 }

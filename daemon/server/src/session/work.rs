@@ -1,7 +1,7 @@
 //! Work done under each item of a plan: files, commands, calls and time.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     time::{Duration, Instant},
 };
 
@@ -28,7 +28,7 @@ pub(super) struct PlanWork {
     clock: Option<(String, Instant)>,
     /// Start of each call that runs, by its id.
     running: HashMap<CallId, Instant>,
-    pub(super) history: VecDeque<EarlierPlan>,
+    pub(super) history: Vec<EarlierPlan>,
 }
 
 impl PlanWork {
@@ -37,13 +37,10 @@ impl PlanWork {
         let mut items: HashMap<String, PlanItem> = HashMap::new();
         for item in plan.into_iter().flat_map(|plan| &plan.items) {
             let mut item = item.clone();
-            // The end of these was not recorded.
-            for command in item.commands.iter_mut().filter(|command| !command.state.is_over()) {
-                command.state = ToolState::Cancelled;
-            }
+            cancel_commands(&mut item);
             items.insert(item.id.clone(), item);
         }
-        Self { items, history: history.into(), ..Self::default() }
+        Self { items, history, ..Self::default() }
     }
 
     pub(super) fn call_started(&mut self, item: &str) {
@@ -134,6 +131,13 @@ impl PlanWork {
 
     fn item(&mut self, id: &str) -> &mut PlanItem {
         self.items.entry(id.to_owned()).or_insert_with(|| without_work(id))
+    }
+}
+
+/// Cancels the commands that have no end in the state of an earlier process.
+pub(super) fn cancel_commands(item: &mut PlanItem) {
+    for command in item.commands.iter_mut().filter(|command| !command.state.is_over()) {
+        command.state = ToolState::Cancelled;
     }
 }
 

@@ -11,17 +11,18 @@ use std::{
 
 use cairn_core::{
     conversation::{AssistantMessage, Block, Item},
-    ids::SessionId,
+    ids::{SessionId, TurnId},
     review::Origin,
     turn::{Record, RestoredSession},
 };
 use cairn_protocol::{
-    EarlierPlan, PlanNotification, ReadOnly, ReadOnlyProblem, SubagentNotification,
+    EarlierPlan, EndReason, PlanNotification, ReadOnly, ReadOnlyProblem, SubagentNotification,
     ToolNotification,
 };
 use sha2::{Digest as _, Sha256};
 
 use self::transcript::Transcript;
+
 pub use self::{
     attached::{attached, attachment_names, described, with_content},
     digest::DigestReader,
@@ -249,15 +250,8 @@ impl Reading {
             return;
         };
         *end = Some(ended);
-        if let Some(plan) =
-            self.facts.plan.clone().filter(|plan| turn_id == plan.turn_id && plan.total > 0)
-        {
-            let task = turn.task.clone();
-            self.facts.history.push(EarlierPlan { turn_id: turn_id.into(), task, reason, plan });
-            if self.facts.history.len() > HISTORY_KEPT {
-                self.facts.history.remove(0);
-            }
-        }
+        let task = turn.task.clone();
+        keep_plan(&mut self.facts.history, self.facts.plan.as_ref(), &turn_id, task, reason);
     }
 
     fn done(mut self, hold: Hold) -> io::Result<Loaded> {
@@ -275,6 +269,19 @@ impl Reading {
         let (messages, page) = (transcript.messages(), transcript.page().unwrap_or_default());
         Ok(Loaded { header, facts, streamed, page, messages, hold })
     }
+}
+
+/// Keeps the plan of a turn that has ended, if it planned.
+pub fn keep_plan(
+    history: &mut Vec<EarlierPlan>,
+    plan: Option<&PlanNotification>,
+    turn_id: &TurnId,
+    task: String,
+    reason: EndReason,
+) {
+    let plan = plan.filter(|plan| *turn_id == plan.turn_id && plan.total > 0).cloned();
+    history.extend(plan.map(|plan| EarlierPlan { turn_id: turn_id.into(), task, reason, plan }));
+    history.drain(..history.len().saturating_sub(HISTORY_KEPT));
 }
 
 /// Record of an answer whose stream did not end. `None`: it has no text, which no model accepts.

@@ -1,10 +1,13 @@
 //! Lists the rules of "always".
+//!
+//! Background tasks read and write the file. Only `runner/consent` creates rules, when a question is
+//! answered.
 
-use cairn_protocol::{AllowedCommand, ListRulesResult};
+use cairn_protocol::{AllowedCommand, ListRulesResult, RequestProblem};
 
 use crate::{
-    event::Responder,
-    session::{Sessions, rules::unreadable},
+    event::{RequestError, Responder},
+    session::Sessions,
     store::allowed::AllowedRule,
 };
 
@@ -26,4 +29,8 @@ pub(crate) fn list_rules(sessions: &Sessions, reply: Responder<ListRulesResult>)
         rules.sort_by_key(|rule| !rule.here);
         Ok(ListRulesResult { rules })
     });
+}
+
+pub(super) fn unreadable(error: &anyhow::Error) -> RequestError {
+    RequestProblem::RulesUnreadable { reason: format!("{error:#}") }.into()
 }

@@ -9,7 +9,6 @@ use crate::{
     event::{RequestError, Responder},
     session::{
         Sessions,
-        persistence::RestoreOrder,
         session_list::{blocking, saved, unknown, unknown_or},
     },
     store::{
@@ -89,7 +88,7 @@ fn show(sessions: &mut Sessions, part: LoadedPart, reply: Responder<OpenSessionR
             // Another request may have opened it since.
             if known.is_none_or(|session| session.read_only.is_some()) {
                 sessions.unload(&id);
-                sessions.restore(*loaded, RestoreOrder::Newest);
+                sessions.restore(*loaded);
             }
             (id, page)
         }

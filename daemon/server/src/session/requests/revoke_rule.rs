@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use cairn_core::policy::command::Rule;
 use cairn_protocol::{RevokeRuleParams, RevokeRuleResult};
 
-use crate::{
-    event::Responder,
-    session::{Sessions, rules::unreadable},
-};
+use super::list_rules::unreadable;
+use crate::{event::Responder, session::Sessions};
 
 pub(crate) fn revoke_rule(
     sessions: &Sessions,
