@@ -56,6 +56,7 @@ use decision_log::DecisionLog;
 pub(crate) use event::{ReviewEvent, SessionNotice};
 use files::Files;
 pub(crate) use pending::FoundReviews;
+pub(crate) use publication::SessionEdits;
 use read_tracking::ReadTracker;
 pub(crate) use translate::EditForm;
 

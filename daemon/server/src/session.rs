@@ -4,8 +4,12 @@
 //! queue, so that no call re-enters another. Never waits: slow work runs in its own task and
 //! returns as a [`SessionEvent`].
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
+use approvals::OpenQuestion;
 use cairn_core::{
     ids::{CallId, SessionId, TurnId},
     policy::Access,
@@ -44,7 +48,6 @@ mod hooks;
 mod instructions;
 mod journal;
 mod messages;
-mod open_questions;
 mod persistence;
 mod plans;
 mod problem;
@@ -65,10 +68,8 @@ mod work;
 use configuration::Configuration;
 use entry::SessionEntry;
 pub(crate) use event::SessionEvent;
-use open_questions::OpenQuestions;
 use status::DaemonStatus;
 use steps::StepQueue;
-use subagent::SubagentTable;
 
 pub(crate) struct Sessions {
     services: Services,
@@ -80,8 +81,8 @@ pub(crate) struct Sessions {
     entries: HashMap<SessionId, SessionEntry>,
     /// Ids in order of use; the last is in view.
     order: Vec<SessionId>,
-    subagents: SubagentTable,
-    questions: OpenQuestions,
+    /// Questions without an answer, by the id of their approval. These ids sort by time.
+    questions: BTreeMap<String, OpenQuestion>,
     /// State folder of this workspace; `None`: no state is stored.
     state_dir: Option<std::path::PathBuf>,
     /// True while the state of an earlier process is being read.
@@ -106,8 +107,7 @@ impl Sessions {
             searches: Arc::default(),
             entries: HashMap::new(),
             order: Vec::new(),
-            subagents: SubagentTable::default(),
-            questions: OpenQuestions::default(),
+            questions: BTreeMap::new(),
             state_dir: None,
             restoring: false,
             status: DaemonStatus::default(),

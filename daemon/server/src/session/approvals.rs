@@ -8,13 +8,21 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::{Sessions, open_questions::OpenQuestion};
+use super::Sessions;
 use crate::{clock, ports::ToolUpdate, secrets};
+
+/// Question to the user that a tool call waits for.
+#[derive(Debug)]
+pub(super) struct OpenQuestion {
+    pub(super) params: ApproveParams,
+    access: Access,
+    reply: oneshot::Sender<ApproveResult>,
+}
 
 impl Sessions {
     /// Returns the questions without an answer, oldest first.
     pub(crate) fn open_questions(&self) -> Vec<ApproveParams> {
-        self.questions.all()
+        self.questions.values().map(|question| question.params.clone()).collect()
     }
 
     pub(super) fn ask_approval(
@@ -50,7 +58,7 @@ impl Sessions {
         }
         let asked = self.services.editor.approve(params.clone());
         let approval_id = params.approval_id.clone();
-        self.questions.insert(OpenQuestion { params, access, reply });
+        self.questions.insert(approval_id.clone(), OpenQuestion { params, access, reply });
         self.after(asked, move |sessions, result, _| {
             sessions.on_approval(&approval_id, result);
         });
@@ -97,7 +105,7 @@ impl Sessions {
     /// words for the model. Some editors send no answer when their user dismisses a question; without
     /// this it would stay open. Returns the number of declined questions.
     pub(crate) fn decline(&mut self, session_id: Option<&SessionId>, words: Option<&str>) -> usize {
-        let mut open = self.questions.all();
+        let mut open = self.open_questions();
         open.retain(|params| session_id.is_none_or(|id| self.root_of(&params.session_id) == *id));
         let decline = |params: &ApproveParams| {
             let feedback = words.map(str::to_owned);
@@ -115,10 +123,10 @@ impl Sessions {
 
     /// Declines the questions that need trust, after the user withdrew it.
     pub(super) fn refuse_without_trust(&mut self) {
-        for question in self.questions.take() {
+        for (id, question) in std::mem::take(&mut self.questions) {
             match self.config.without_trust(&question.access) {
                 Some(refused) => drop(question.reply.send(refused)),
-                None => self.questions.insert(question),
+                None => drop(self.questions.insert(id, question)),
             }
         }
     }

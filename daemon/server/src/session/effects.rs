@@ -216,7 +216,7 @@ impl Sessions {
         session.plan_stale |=
             session.plan.as_ref().is_some_and(|plan| plan.items.iter().any(in_progress));
         session.end_stream(None);
-        self.questions.withdraw(turn_id);
+        self.questions.retain(|_, question| *turn_id != question.params.turn_id);
         reviews.stop_waiting(turn_id);
         session.cancel_tools(|state| !state.is_over());
         session.publish_stale_plan(&self.config);

@@ -3,11 +3,7 @@
 //! An entry publishes and writes its own changes. It knows no other session: [`super::Sessions`]
 //! passes on what concerns several.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Instant,
-};
+use std::{collections::HashSet, sync::Arc, time::Instant};
 
 use cairn_core::{
     conversation::Attached,
@@ -19,8 +15,8 @@ use cairn_core::{
     turn::{Input, Session},
 };
 use cairn_protocol::{
-    CompletedItem, EndReason, FollowUp, MessageNotification, MessageRole, PlanNotification,
-    ReadOnly, RequestProblem, ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry,
+    CompletedItem, EndReason, MessageNotification, MessageRole, PlanNotification, ReadOnly,
+    RequestProblem, ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry,
     TurnNotification, TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
@@ -29,7 +25,7 @@ use super::{
     configuration::ToolBox,
     encoding::EncodedConversation,
     event::{FoundAtStart, SessionEvent},
-    subagent::Subagent,
+    subagent::{ShownSubagent, Subagent},
     transcript::usage,
     work::PlanWork,
 };
@@ -50,6 +46,10 @@ pub(super) struct SessionEntry {
     pub(super) id: SessionId,
     /// `None`: the session is one of the user.
     pub(super) subagent: Option<Subagent>,
+    /// Its subagents that wait for their start.
+    pub(super) waiting: Vec<Subagent>,
+    /// Its subagents that clients show, oldest first.
+    pub(super) shown: Vec<ShownSubagent>,
     pub(super) turn: Option<RunningTurn>,
     /// `None`: no turn began in this process.
     pub(super) began: Option<TurnBegan>,
@@ -239,9 +239,7 @@ pub(super) struct TurnStart {
 /// Follow-ups that wait in a session.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    pub(super) items: Vec<FollowUp>,
-    /// Content attached to the follow-ups, by their ids.
-    pub(super) attached: HashMap<String, Vec<Attached>>,
+    pub(super) items: Vec<FollowUpLine>,
     pub(super) held: bool,
     /// Revision of the last notification.
     pub(super) rev: u32,
@@ -250,44 +248,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Creates the queue of an earlier process. It is held until the user starts it.
     pub(super) fn restored(items: Vec<FollowUpLine>) -> Self {
-        let mut queue = Self { held: !items.is_empty(), ..Self::default() };
-        for FollowUpLine { id, text, mode, attached } in items {
-            queue.add(id, text, mode, attached);
-        }
-        queue
-    }
-
-    pub(super) fn stored(&self) -> Vec<FollowUpLine> {
-        let items = self.items.iter().cloned();
-        items
-            .map(|FollowUp { id, text, mode, attachments: _ }| FollowUpLine {
-                attached: self.attached.get(&id).cloned().unwrap_or_default(),
-                mode,
-                id,
-                text,
-            })
-            .collect()
-    }
-
-    pub(super) fn add(
-        &mut self,
-        id: String,
-        text: String,
-        mode: Option<ReviewMode>,
-        attached: Vec<Attached>,
-    ) {
-        let attachments = sessions::described(&attached);
-        if !attached.is_empty() {
-            self.attached.insert(id.clone(), attached);
-        }
-        self.items.push(FollowUp { id, text, mode, attachments });
-    }
-
-    /// Removes a follow-up with the content attached to it.
-    pub(super) fn take(&mut self, at: usize) -> (FollowUp, Vec<Attached>) {
-        let item = self.items.remove(at);
-        let attached = self.attached.remove(&item.id).unwrap_or_default();
-        (item, attached)
+        Self { held: !items.is_empty(), items, rev: 0 }
     }
 }
 

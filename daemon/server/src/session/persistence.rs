@@ -120,7 +120,7 @@ impl Sessions {
         // The system prompt and the tools are not known yet; the next turn adds their tokens.
         entry.measure(&self.config, "", &[]);
         entry.write_steps();
-        self.subagents.restore(&self.services, &id, facts.subagents);
+        entry.restore_subagents(facts.subagents);
         if let Some(turn_id) = turn_of_plan(plan, &entry) {
             entry.publish_plan(&self.config, &turn_id.into(), Vec::new());
         }

@@ -2,10 +2,13 @@
 //!
 //! None starts after a turn that did not complete, because it may depend on its result.
 
-use cairn_protocol::{Notice, QueueNotification, RequestProblem};
+use cairn_protocol::{FollowUp, Notice, QueueNotification, RequestProblem};
 
 use super::entry::SessionEntry;
-use crate::{event::RequestError, store::sessions::Line};
+use crate::{
+    event::RequestError,
+    store::sessions::{self, FollowUpLine, Line},
+};
 
 impl SessionEntry {
     /// Tells the clients that follow-ups start after the turn that has just begun.
@@ -29,14 +32,13 @@ impl SessionEntry {
 
     pub(super) fn on_queue_change(&mut self) {
         self.queue.held &= !self.queue.items.is_empty();
-        self.write(&Line::Queue(self.queue.stored()));
+        self.write(&Line::Queue(self.queue.items.clone()));
         self.publish_queue();
     }
 
     /// Removes a follow-up whose turn has begun. The record of the turn says that it left the queue.
     pub(super) fn on_follow_up_started(&mut self, id: &str) {
         self.queue.items.retain(|item| item.id != id);
-        self.queue.attached.remove(id);
         self.queue.held = false;
         self.publish_queue();
     }
@@ -47,10 +49,16 @@ impl SessionEntry {
     }
 
     pub(super) fn queue_state(&self) -> QueueNotification {
+        let shown = |item: &FollowUpLine| FollowUp {
+            id: item.id.clone(),
+            text: item.text.clone(),
+            mode: item.mode,
+            attachments: sessions::described(&item.attached),
+        };
         QueueNotification {
             session_id: self.id.clone().into(),
             rev: self.queue.rev,
-            items: self.queue.items.clone(),
+            items: self.queue.items.iter().map(shown).collect(),
             held: self.queue.held && self.turn.is_none(),
         }
     }

@@ -7,14 +7,13 @@
 use std::{
     collections::{HashMap, HashSet},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
 use cairn_core::{ids::SessionId, prompt::Surroundings, turn::Session};
 use cairn_protocol::{
-    RequestProblem, ReviewMode, SessionSnapshot, SessionSummary, SubagentNotification,
-    ToolNotification, Usage,
+    RequestProblem, ReviewMode, SessionSnapshot, SubagentNotification, ToolNotification, Usage,
 };
 
 use super::{
@@ -25,7 +24,7 @@ use super::{
 };
 use crate::{
     event::{RequestError, Responder},
-    review::Reviews,
+    review::{Reviews, SessionEdits},
     store::{
         journal::Writer,
         session_list::{self, Fault, SessionFlags, trash},
@@ -38,24 +37,9 @@ const HELD: usize = 8;
 
 type Outcome<T> = Result<T, RequestError>;
 
-/// Facts of this process for a list of sessions.
-pub(super) struct Listed {
-    pub(super) mine: HashMap<SessionId, SessionFlags>,
-    /// Number of proposed edits that wait for a decision.
-    pending: HashMap<SessionId, u32>,
-}
-
-impl Listed {
-    pub(super) fn count_edits(&self, session: &mut SessionSummary) {
-        session.pending_edits =
-            self.pending.get(&session.session_id.as_str().into()).copied().unwrap_or(0);
-    }
-}
-
 impl Sessions {
-    /// Facts about the sessions in memory for a list, and the number of edits of each that wait.
-    pub(super) fn listed(&self, reviews: &Reviews) -> Listed {
-        let current = self.order.last();
+    /// Facts of this process about sessions, for a list.
+    pub(super) fn listed(&self, reviews: &Reviews) -> HashMap<SessionId, SessionFlags> {
         let edits = reviews.edits_by_session();
         let asking: HashSet<&SessionId> = self
             .entries
@@ -63,19 +47,21 @@ impl Sessions {
             .filter(|session| session.asks_user())
             .map(SessionEntry::root)
             .collect();
-        let flags = |session: &SessionEntry| SessionFlags {
-            current: current == Some(&session.id),
-            held: session
+        let pending =
+            |it: &SessionEdits| SessionFlags { pending: it.pending, ..SessionFlags::default() };
+        let mut mine: HashMap<SessionId, SessionFlags> =
+            edits.iter().map(|(id, edits)| (id.clone(), pending(edits))).collect();
+        for session in self.entries.values() {
+            let flags = mine.entry(session.id.clone()).or_default();
+            flags.current = self.order.last() == Some(&session.id);
+            flags.held = session
                 .journal
                 .is_some()
-                .then(|| Digest { running: session.turn.is_some(), ..session.digest() }),
-            waiting: asking.contains(&session.id)
-                || edits.get(&session.id).is_some_and(|edits| edits.awaited),
-        };
-        let mine: HashMap<SessionId, SessionFlags> =
-            self.entries.iter().map(|(id, session)| (id.clone(), flags(session))).collect();
-        let pending = edits.into_iter().map(|(id, edits)| (id, edits.pending)).collect();
-        Listed { mine, pending }
+                .then(|| Digest { running: session.turn.is_some(), ..session.digest() });
+            flags.waiting = asking.contains(&session.id)
+                || edits.get(&session.id).is_some_and(|edits| edits.awaited);
+        }
+        mine
     }
 
     /// Creates a session of the user without turns and without a journal.
@@ -92,6 +78,8 @@ impl Sessions {
             machine,
             id: id.clone(),
             subagent: None,
+            waiting: Vec::new(),
+            shown: Vec::new(),
             turn: None,
             began: None,
             encoded: None,
@@ -154,7 +142,7 @@ impl Sessions {
     pub(super) fn unload(&mut self, id: &SessionId) -> Option<Arc<Writer>> {
         self.order.retain(|known| known != id);
         self.services.processes.forget(id);
-        self.questions.forget(id);
+        self.questions.retain(|_, question| *id != question.params.session_id);
         self.entries.remove(id)?.journal
     }
 
@@ -188,6 +176,22 @@ impl Sessions {
         });
     }
 
+    /// Answers with the result of work on a stored session, once its queued records are in the file.
+    pub(super) fn answer_from_disk<T: Send + 'static>(
+        &self,
+        id: SessionId,
+        reply: Responder<T>,
+        work: impl FnOnce(&Path, &SessionId) -> Result<T, Fault> + Send + 'static,
+    ) {
+        let Some(folder) = self.folder_of(&id) else { return reply.send(Err(unknown())) };
+        let writer = self.entries.get(&id).and_then(|session| session.journal.clone());
+        self.services.spawn(async move {
+            saved(writer).await;
+            let done = blocking(move || work(&folder, &id)).await;
+            reply.send(done.map_err(unknown_or));
+        });
+    }
+
     /// Returns the subagents of a session for a client, with the calls of those that the newest
     /// turn started.
     fn subagents_of(
@@ -196,7 +200,7 @@ impl Sessions {
     ) -> (Vec<SubagentNotification>, Vec<ToolNotification>) {
         let turn = session.last_turn.as_ref().map(|turn| &turn.turn_id);
         let (mut notes, mut calls) = (Vec::new(), Vec::new());
-        for it in self.subagents.shown_of(&session.id) {
+        for it in &session.shown {
             if Some(&it.note.parent.turn_id) == turn {
                 let running = self.entries.get(&it.note.session_id.as_str().into());
                 calls.extend(running.map_or(&it.calls, |subagent| &subagent.tools).iter().cloned());

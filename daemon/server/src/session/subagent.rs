@@ -1,9 +1,6 @@
 //! Subagents of the sessions: those that wait, and those that clients show.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use cairn_core::{
     ids::{SessionId, TurnId},
@@ -17,21 +14,13 @@ use cairn_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::work::cancel_commands;
-use crate::{ports::SubagentTools, services::Services, store::journal::Writer};
+use super::{entry::SessionEntry, work::cancel_commands};
+use crate::{ports::SubagentTools, store::journal::Writer};
 
 /// Maximum number of calls that are kept of an ended subagent.
 const CALLS_KEPT: usize = 50;
 /// Maximum number of subagents of a session that `agent/state` returns.
 const SHOWN_KEPT: usize = 50;
-
-/// Subagents that wait, and notifications of those that clients show.
-#[derive(Default)]
-pub(super) struct SubagentTable {
-    waiting: VecDeque<Subagent>,
-    /// By the session id of their parent, oldest first.
-    shown: HashMap<SessionId, VecDeque<ShownSubagent>>,
-}
 
 /// A subagent. When it runs, it is in the entry of its session.
 pub(super) struct Subagent {
@@ -60,70 +49,40 @@ pub(super) struct ShownSubagent {
     pub(super) calls: Vec<ToolNotification>,
 }
 
-impl SubagentTable {
-    pub(super) fn add_waiting(&mut self, subagent: Subagent) {
-        self.waiting.push_back(subagent);
-    }
-
-    /// Removes the waiting subagents that fit.
-    pub(super) fn take_waiting(&mut self, fits: impl Fn(&Subagent) -> bool) -> Vec<Subagent> {
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let (taken, rest): (Vec<_>, Vec<_>) = waiting.partition(fits);
-        self.waiting = rest.into();
-        taken
-    }
-
-    /// Removes the first waiting subagent of a session.
-    pub(super) fn next_of(&mut self, parent: &SessionId) -> Option<Subagent> {
-        let at = self.waiting.iter().position(|it| it.parent.session == *parent)?;
-        self.waiting.remove(at)
-    }
-
-    /// Drops the shown subagents of a dropped session.
-    pub(super) fn forget(&mut self, session_id: &SessionId) {
-        self.shown.remove(session_id);
-    }
-
-    pub(super) fn shown_of(&self, parent: &SessionId) -> impl Iterator<Item = &ShownSubagent> {
-        self.shown.get(parent).into_iter().flatten()
-    }
-
-    /// Keeps the newest calls of a subagent that ended.
-    pub(super) fn keep_calls(&mut self, ended: &Subagent, mut calls: Vec<ToolNotification>) {
-        calls.drain(..calls.len().saturating_sub(CALLS_KEPT));
-        let mut shown = self.shown.get_mut(&ended.parent.session).into_iter().flatten();
-        if let Some(shown) = shown.find(|it| ended.session == it.note.session_id) {
-            shown.calls = calls;
-        }
-    }
-
-    pub(super) fn show(&mut self, note: SubagentNotification) {
-        let shown = self.shown.entry(note.parent.session_id.as_str().into()).or_default();
-        match shown.iter_mut().find(|it| it.note.session_id == note.session_id) {
+impl SessionEntry {
+    /// Shows the newest state of a subagent.
+    pub(super) fn show_subagent(&mut self, note: SubagentNotification) {
+        match self.shown.iter_mut().find(|it| it.note.session_id == note.session_id) {
             Some(it) => it.note = note,
-            None => shown.push_back(ShownSubagent { note, calls: Vec::new() }),
+            None => self.shown.push(ShownSubagent { note, calls: Vec::new() }),
         }
-        while shown.len() > SHOWN_KEPT {
-            shown.pop_front();
+        self.shown.drain(..self.shown.len().saturating_sub(SHOWN_KEPT));
+    }
+
+    /// Keeps the newest calls of a subagent that ended. Returns the next one that waits.
+    pub(super) fn on_subagent_end(
+        &mut self,
+        session_id: &SessionId,
+        mut calls: Vec<ToolNotification>,
+    ) -> Option<Subagent> {
+        calls.drain(..calls.len().saturating_sub(CALLS_KEPT));
+        if let Some(it) = self.shown.iter_mut().find(|it| *session_id == it.note.session_id) {
+            it.calls = calls;
         }
+        (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
     }
 
     /// Shows the subagents of an earlier process as ended.
-    pub(super) fn restore(
-        &mut self,
-        services: &Services,
-        parent: &SessionId,
-        subagents: Vec<SubagentNotification>,
-    ) {
+    pub(super) fn restore_subagents(&mut self, subagents: Vec<SubagentNotification>) {
         for mut note in subagents {
             // A fork has another id than the session in its journal.
-            note.parent.session_id = parent.into();
-            note.rev = services.next_rev();
+            note.parent.session_id = (&self.id).into();
+            note.rev = self.services.next_rev();
             if !matches!(note.phase, SubagentPhase::Ended { .. }) {
                 interrupt(&mut note);
             }
-            self.show(note.clone());
-            services.notify(Notice::Subagent(note));
+            self.show_subagent(note.clone());
+            self.services.notify(Notice::Subagent(note));
         }
     }
 }

@@ -116,7 +116,9 @@ impl Sessions {
             self.begin_subagent(subagent);
         } else {
             let note = subagent.note(self.services.next_rev());
-            self.subagents.add_waiting(subagent);
+            if let Some(parent) = self.entries.get_mut(&subagent.parent.session) {
+                parent.waiting.push(subagent);
+            }
             self.tell_subagent(note);
         }
     }
@@ -278,8 +280,8 @@ impl Sessions {
     }
 
     fn tell_subagent(&mut self, note: SubagentNotification) {
-        self.subagents.show(note.clone());
-        if let Some(parent) = self.entries.get(&note.parent.session_id.as_str().into()) {
+        if let Some(parent) = self.entries.get_mut(&note.parent.session_id.as_str().into()) {
+            parent.show_subagent(note.clone());
             parent.write(&Line::Subagent(note.clone()));
         }
         self.services.notify(Notice::Subagent(note));
@@ -292,7 +294,7 @@ impl Sessions {
         if let Some(turn) = &session.turn {
             turn.cancel.cancel();
         }
-        self.questions.withdraw(&subagent.turn);
+        self.questions.retain(|_, question| subagent.turn != question.params.turn_id);
         reviews.stop_waiting(&subagent.turn);
         self.cancel_tools(session_id, |state| !state.is_over());
         self.publish_subagent(session_id);
@@ -311,10 +313,11 @@ impl Sessions {
             unchecked_edits: end.unchecked_edits,
         };
         self.services.processes.subagent_ended(&subagent.parent.session, session_id);
-        self.subagents.keep_calls(&subagent, session.tools);
+        let parent = self.entries.get_mut(&subagent.parent.session);
+        let next = parent.and_then(|parent| parent.on_subagent_end(session_id, session.tools));
         // After the end of the parent's turn nobody waits for the report.
         drop(subagent.reply.send(ended.report()));
-        if let Some(next) = self.subagents.next_of(&subagent.parent.session) {
+        if let Some(next) = next {
             self.begin_subagent(next);
         }
     }
@@ -333,7 +336,10 @@ impl Sessions {
 
     /// Cancels the waiting subagents that fit. Returns false if there is none.
     pub(super) fn drop_waiting(&mut self, fits: impl Fn(&Subagent) -> bool) -> bool {
-        let dropped = self.subagents.take_waiting(fits);
+        let mut dropped = Vec::new();
+        for session in self.entries.values_mut() {
+            dropped.extend(session.waiting.extract_if(.., |it| fits(it)));
+        }
         let found = !dropped.is_empty();
         for mut subagent in dropped {
             subagent.phase = SubagentPhase::Ended { reason: EndReason::Cancelled };

@@ -9,8 +9,7 @@ use cairn_core::{
     turn::{Input, Session},
 };
 use cairn_protocol::{
-    Attachment, FollowUp, RequestProblem, ReviewMode, RunTaskParams, RunTaskResult, TaskContext,
-    TurnPhase,
+    Attachment, RequestProblem, ReviewMode, RunTaskParams, RunTaskResult, TaskContext, TurnPhase,
 };
 
 use super::{
@@ -25,7 +24,7 @@ use crate::{
     event::RequestError,
     model::{Provider, replay::ReplayProvider},
     secrets,
-    store::sessions::{self, Header, Line, TurnLine, VERSION},
+    store::sessions::{self, FollowUpLine, Header, Line, TurnLine, VERSION},
     workspace::{Workspace, path_of},
 };
 
@@ -176,7 +175,6 @@ impl Sessions {
                 |id: &&SessionId| self.entries.get(*id).is_none_or(|it| it.turn.is_none());
             if let Some(id) = self.order.iter().find(is_idle).cloned() {
                 self.unload(&id);
-                self.subagents.forget(&id);
             }
         }
         let settings = self.config.turn_settings(self.config.model_name(demo));
@@ -229,10 +227,10 @@ impl Sessions {
         at: usize,
     ) -> Result<(), RequestError> {
         let session = self.known(session_id)?;
-        let Some(FollowUp { id, text, mode, .. }) = session.queue.items.get(at).cloned() else {
+        let Some(FollowUpLine { id, text, mode, attached }) = session.queue.items.get(at).cloned()
+        else {
             return Ok(());
         };
-        let attached = session.queue.attached.get(&id).cloned().unwrap_or_default();
         let mode = Some(mode.unwrap_or(session.mode));
         let params = RunTaskParams {
             text,

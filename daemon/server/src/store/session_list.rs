@@ -21,7 +21,7 @@ use super::{
 };
 
 /// Facts about a session that this process has in memory.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SessionFlags {
     /// True for the session in view.
     pub current: bool,
@@ -29,6 +29,8 @@ pub struct SessionFlags {
     pub held: Option<Digest>,
     /// True if its turn waits for the user.
     pub waiting: bool,
+    /// Number of its proposed edits that wait for a decision.
+    pub pending: u32,
 }
 
 /// Session that was used last.
@@ -318,7 +320,7 @@ fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<S
         state: Some(state),
         end,
         last_line,
-        pending_edits: 0,
+        pending_edits: mine.map_or(0, |mine| mine.pending),
         queued: queued.unwrap_or(0),
         cost_micros,
         done_items: done,

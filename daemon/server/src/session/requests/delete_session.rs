@@ -4,7 +4,7 @@ use cairn_core::ids::SessionId;
 use cairn_protocol::{DeleteSessionParams, Empty, RequestProblem};
 
 use crate::{
-    event::{RequestError, Responder},
+    event::Responder,
     session::{
         Sessions,
         session_list::{blocking, unknown, unknown_or},
@@ -22,8 +22,7 @@ pub(crate) fn delete_session(
         return reply.send(Err(unknown()));
     };
     if sessions.entries.get(&id).is_some_and(|session| session.turn.is_some()) {
-        let error = RequestError::from(RequestProblem::SessionRunning);
-        return reply.send(Err(error));
+        return reply.send(Err(RequestProblem::SessionRunning.into()));
     }
     let writer = sessions.unload(&id);
     sessions.services.spawn(async move {

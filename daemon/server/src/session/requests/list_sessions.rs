@@ -18,12 +18,9 @@ pub(crate) fn list_sessions(
     let Some(folder) = sessions.state_dir.clone() else {
         return reply.send(Ok(ListSessionsResult::default()));
     };
-    let here = sessions.listed(reviews);
+    let mine = sessions.listed(reviews);
     sessions.answer_in_background(reply, move || {
         let ListSessionsParams { cursor, limit } = params;
-        let page = session_list::page(&folder, cursor.as_deref(), limit, &here.mine);
-        let mut list = page.map_err(unreadable)?;
-        list.sessions.iter_mut().for_each(|session| here.count_edits(session));
-        Ok(list)
+        session_list::page(&folder, cursor.as_deref(), limit, &mine).map_err(unreadable)
     });
 }

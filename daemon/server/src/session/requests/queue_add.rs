@@ -11,7 +11,7 @@ use crate::{
         entry::{TurnStart, new_id},
         queue::said,
     },
-    store::sessions as store,
+    store::{sessions as store, sessions::FollowUpLine},
 };
 
 /// Maximum number of follow-ups of one session.
@@ -56,14 +56,15 @@ fn queue_add_now(
         return Ok(QueueAddResult { started: Some(started) });
     }
     if session.queue.items.len() >= MOST {
-        return Err(RequestError::from(RequestProblem::QueueFull { limit: MOST as u32 }));
+        return Err(RequestProblem::QueueFull { limit: MOST as u32 }.into());
     }
-    let size: usize = session.queue.attached.values().flatten().map(Attached::size).sum();
+    let size: usize =
+        session.queue.items.iter().flat_map(|item| &item.attached).map(Attached::size).sum();
     if size + attached.iter().map(Attached::size).sum::<usize>() > MOST_BYTES {
         let name = store::attachment_names(&attached);
         return Err(attachments::too_large(name, MOST_BYTES));
     }
-    session.queue.add(new_id("q"), text, mode, attached);
+    session.queue.items.push(FollowUpLine { id: new_id("q"), text, mode, attached });
     session.on_queue_change();
     Ok(QueueAddResult { started: None })
 }

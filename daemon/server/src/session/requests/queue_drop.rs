@@ -10,7 +10,8 @@ pub(crate) fn queue_drop(
 ) -> Result<Empty, RequestError> {
     let QueueDropParams { session_id, id } = params;
     let session = sessions.known(&session_id.into())?;
-    session.queue.take(session.waiting(&id)?);
+    let at = session.waiting(&id)?;
+    session.queue.items.remove(at);
     session.on_queue_change();
     Ok(Empty {})
 }

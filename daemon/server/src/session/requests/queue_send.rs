@@ -1,9 +1,9 @@
 //! Sends a follow-up to the running turn, or starts it.
 
 use cairn_core::{ids::SessionId, turn::Input};
-use cairn_protocol::{Empty, FollowUp, QueueSendParams};
+use cairn_protocol::{Empty, QueueSendParams};
 
-use crate::{event::RequestError, session::Sessions};
+use crate::{event::RequestError, session::Sessions, store::sessions::FollowUpLine};
 
 pub(crate) fn queue_send(
     sessions: &mut Sessions,
@@ -16,7 +16,7 @@ pub(crate) fn queue_send(
     let Some(turn_id) = session.turn.as_ref().map(|turn| turn.id.clone()) else {
         return sessions.begin_follow_up(&session_id, at).map(|()| Empty {});
     };
-    let (FollowUp { text, .. }, attached) = session.queue.take(at);
+    let FollowUpLine { text, attached, .. } = session.queue.items.remove(at);
     session.user_message(text.clone(), &attached);
     session.on_queue_change();
     sessions.steps.input(&session_id, &turn_id, Input::Steer { text, attached });

@@ -4,11 +4,8 @@ use cairn_core::ids::SessionId;
 use cairn_protocol::{Empty, RenameSessionParams, RequestProblem};
 
 use crate::{
-    event::{RequestError, Responder},
-    session::{
-        Sessions,
-        session_list::{unknown, unknown_or},
-    },
+    event::Responder,
+    session::{Sessions, session_list::unknown},
     store::{session_list, sessions},
 };
 
@@ -18,13 +15,12 @@ pub(crate) fn rename_session(
     reply: Responder<Empty>,
 ) {
     let id = SessionId::from(params.session_id);
-    let Some(folder) = sessions.folder_of(&id) else {
+    if sessions.folder_of(&id).is_none() {
         return reply.send(Err(unknown()));
-    };
+    }
     let Some(name) = sessions::name(&params.name) else {
-        return reply.send(Err(RequestError::from(RequestProblem::SessionNameInvalid {
-            limit: sessions::NAME as u32,
-        })));
+        let limit = sessions::NAME as u32;
+        return reply.send(Err(RequestProblem::SessionNameInvalid { limit }.into()));
     };
     let name = (!name.is_empty()).then(|| name.to_owned());
     if let Some(session) = sessions.entries.get_mut(&id)
@@ -37,7 +33,8 @@ pub(crate) fn rename_session(
         session.write_digest();
         return sessions.reply_when_saved(&id, Ok(Empty {}), reply);
     }
-    sessions.answer_in_background(reply, move || {
-        session_list::rename(&folder, &id, name).map(|()| Empty {}).map_err(unknown_or)
+    sessions.answer_from_disk(id, reply, move |folder, id| {
+        session_list::rename(folder, id, name)?;
+        Ok(Empty {})
     });
 }

@@ -23,7 +23,7 @@ pub(crate) fn search_sessions(
     let Some(folder) = sessions.state_dir.clone() else {
         return reply.send(Ok(SearchSessionsResult::default()));
     };
-    let here = sessions.listed(reviews);
+    let mine = sessions.listed(reviews);
     let (searches, unwanted) = (Arc::clone(&sessions.searches), reply.unwanted());
     sessions.services.spawn(async move {
         // One that was cancelled ends at once.
@@ -32,9 +32,7 @@ pub(crate) fn search_sessions(
             let _turn = turn;
             let limits = search::SessionSearchLimits::default();
             let is_wanted = || !unwanted.is_cancelled();
-            let mut found = search::search(&folder, &params.query, &here.mine, limits, &is_wanted)?;
-            found.matches.iter_mut().for_each(|found| here.count_edits(&mut found.session));
-            Ok(found)
+            Ok(search::search(&folder, &params.query, &mine, limits, &is_wanted)?)
         });
         reply.send(found.await.map_err(unknown_or));
     });
