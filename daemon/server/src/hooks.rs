@@ -7,17 +7,14 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use cairn_core::{
-    hook::{self, Hook, HookAnswer, HookDecision, HookEnd, HookEvent, Hooks},
-    ids::{SessionId, TurnId},
-};
+use cairn_core::hook::{self, Hook, HookAnswer, HookDecision, HookEnd, HookEvent, Hooks};
 use cairn_protocol::TurnNotice;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     exec::{self, CommandInput, CommandSpec, Exit},
-    ports::Notices,
+    ports::{TurnMailbox, TurnNews},
 };
 
 /// Combined result of the hooks for an event.
@@ -32,9 +29,7 @@ pub(crate) struct HookVerdict {
 /// Hooks of a turn, with their working directory, their cancellation and the turn that shows their output.
 #[derive(Debug, Clone)]
 pub(crate) struct HookContext {
-    pub(crate) notices: Arc<dyn Notices>,
-    pub(crate) session: SessionId,
-    pub(crate) turn: TurnId,
+    pub(crate) mailbox: TurnMailbox,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) cwd: PathBuf,
     pub(crate) cancel: CancellationToken,
@@ -57,8 +52,7 @@ pub(crate) async fn run(
     for hook in context.hooks.at(event, tool) {
         let said = context.ask(hook, &input).await;
         if let Some(text) = said.shown {
-            let notice = TurnNotice::HookOutput { text };
-            context.notices.tell(&context.session, &context.turn, notice);
+            context.mailbox.send(TurnNews::Tell(TurnNotice::HookOutput { text }));
         }
         verdict.messages.extend(said.message);
         match said.decision {
@@ -75,8 +69,8 @@ pub(crate) async fn run(
 
 impl HookContext {
     fn input(&self, event: HookEvent, about: Value) -> String {
-        let mut input =
-            json!({"event": event.name(), "sessionId": self.session, "turnId": self.turn});
+        let TurnMailbox { session, turn, .. } = &self.mailbox;
+        let mut input = json!({"event": event.name(), "sessionId": session, "turnId": turn});
         if let (Some(input), Value::Object(about)) = (input.as_object_mut(), about) {
             input.extend(about);
         }

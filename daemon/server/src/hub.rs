@@ -25,10 +25,10 @@ use crate::{
     environment::Environment,
     event::{ClientEvent, Initialized},
     exec::sandbox::Watch,
-    ports::Editor,
+    ports::{Editor, Mailbox},
     review::{EditForm, ReviewEvent, Reviews},
     secrets,
-    services::{Mailbox, Services},
+    services::Services,
     session::{SessionEvent, Sessions},
     workspace::Workspace,
 };

@@ -1,7 +1,7 @@
 //! Interfaces between the engine and its environment.
 //!
 //! The engine uses an editor through [`Editor`]. The runner, the tools and the hooks use the engine
-//! through [`Edits`], [`Subagents`] and [`Notices`]. No side knows the implementing type of the
+//! through [`Edits`], [`Subagents`] and [`TurnMailbox`]. No side knows the implementing type of the
 //! other.
 
 use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
@@ -158,28 +158,81 @@ pub enum SubagentTools {
     All,
 }
 
-/// Messages of a running turn to its session: answers of the model, progress of calls, questions.
-pub trait Notices: fmt::Debug + Send + Sync + 'static {
-    /// Sends an input to the turn machine. Ignored after the end of the turn.
-    fn input(&self, session: &SessionId, turn: &TurnId, input: Input);
+/// News of a turn for its session.
+#[derive(Debug)]
+pub(crate) enum TurnNews {
+    /// Input for the turn machine. Ignored after the end of the turn.
+    Input(Input),
+    /// Progress of a call.
+    Tool {
+        call_id: CallId,
+        update: Box<ToolUpdate>,
+    },
+    /// Piece of the output of a running command.
+    Output {
+        call_id: CallId,
+        seq: u32,
+        text: String,
+    },
+    /// Notice for the user.
+    Tell(TurnNotice),
+    Ask(Box<OpenQuestion>),
+}
 
-    /// Reports the progress of a call.
-    fn tool(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, update: ToolUpdate);
+/// Question of a call to the user. The sender is dropped without an answer when the turn ends. An
+/// approval for the session is keyed by `access`.
+#[derive(Debug)]
+pub(crate) struct OpenQuestion {
+    pub(crate) params: ApproveParams,
+    pub(crate) access: Access,
+    /// File behind a command that the agent changed since the user allowed it: an approval for the
+    /// session does not hold.
+    pub(crate) changed: Option<String>,
+    pub(crate) reply: oneshot::Sender<ApproveResult>,
+}
 
-    /// Reports a piece of the output of a running command.
-    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, seq: u32, text: String);
+/// Sender of the news of one turn.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnMailbox {
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+    pub(crate) mailbox: Mailbox<(SessionId, TurnId, TurnNews)>,
+}
 
-    /// Shows a notice to the user in the turn. `text` is its English text.
-    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice);
+impl TurnMailbox {
+    pub(crate) fn send(&self, news: TurnNews) {
+        self.mailbox.send((self.session.clone(), self.turn.clone(), news));
+    }
 
-    /// Asks the user. The sender is dropped without an answer when the turn ends. A session
-    /// approval is keyed by `access`, and does not hold after a change of the file behind it.
-    fn ask(
-        &self,
-        params: ApproveParams,
-        access: Access,
-        changed: Option<String>,
-    ) -> oneshot::Receiver<ApproveResult>;
+    pub(crate) fn input(&self, input: Input) {
+        self.send(TurnNews::Input(input));
+    }
+}
+
+/// Sender of events of one component to the hub's loop, for tasks and ports.
+pub(crate) struct Mailbox<E>(Arc<dyn Fn(E) + Send + Sync>);
+
+impl<E> Mailbox<E> {
+    pub(crate) fn new(send: impl Fn(E) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(send))
+    }
+
+    /// Sends an event. Does nothing after the hub has ended.
+    pub(crate) fn send(&self, event: E) {
+        (self.0)(event);
+    }
+}
+
+impl<E> Clone for Mailbox<E> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<E> fmt::Debug for Mailbox<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mailbox")
+    }
 }
 
 /// Progress of a tool call, for the user.

@@ -18,9 +18,9 @@ use crate::{
     config::Settings,
     event::Selection,
     exec::sandbox::Watch,
-    ports::{Edits, Proposal, Proposed, ReadText},
+    ports::{Edits, Mailbox, Proposal, Proposed, ReadText},
     secrets,
-    services::{Mailbox, Services},
+    services::Services,
     workspace::Workspace,
 };
 

@@ -6,7 +6,6 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use cairn_core::{
     conversation::{ToolArguments, ToolCall},
     hook::{HookDecision, HookEvent},
-    ids::{SessionId, TurnId},
     marks::{self, ModelText},
     model::{Advice, Failure, FailureKind, ModelEvent},
     policy::{AccessKind, trust},
@@ -23,7 +22,7 @@ use crate::{
     approval, hooks,
     instructions::{self, RunningCommand},
     model::{ModelRequest, Provider, clean::Cleaner},
-    ports::{Notices, ToolUpdate},
+    ports::{ToolUpdate, TurnMailbox},
     secrets,
     store::{journal::Writer, sessions},
     tools::{Access, Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
@@ -43,19 +42,14 @@ const MODEL_QUEUE: usize = 256;
 const MAX_FAILURE_BYTES: usize = 32 * 1024;
 
 pub(crate) async fn ask_model(
-    notices: Arc<dyn Notices>,
+    mailbox: TurnMailbox,
     provider: Arc<dyn Provider>,
     request: ModelRequest,
-    session: SessionId,
-    turn: TurnId,
     number: u32,
     hook_context: Option<hooks::HookContext>,
 ) {
     let (events, mut incoming) = mpsc::channel(MODEL_QUEUE);
-    let send = |event| {
-        let input = Input::Model { request: number, event };
-        notices.input(&session, &turn, input);
-    };
+    let send = |event| mailbox.input(Input::Model { request: number, event });
     let about = || json!({"request": number});
     let verdict = hooks::run(hook_context.as_ref(), HookEvent::BeforeModel, None, about).await;
     if verdict.decision == HookDecision::Refuse {
@@ -84,15 +78,9 @@ pub(crate) async fn ask_model(
 }
 
 /// Waits before a retry for at least the time that the turn asks for.
-pub(crate) async fn wait(
-    notices: Arc<dyn Notices>,
-    session: SessionId,
-    turn: TurnId,
-    request: u32,
-    delay_ms: u64,
-) {
+pub(crate) async fn wait(mailbox: TurnMailbox, request: u32, delay_ms: u64) {
     tokio::time::sleep(jittered(delay_ms, uuid::Uuid::now_v7().as_bytes()[15])).await;
-    notices.input(&session, &turn, Input::RetryDue { request });
+    mailbox.input(Input::RetryDue { request });
 }
 
 /// Adds up to a quarter to a delay, so that many clients do not retry at the same moment. Never shortens
@@ -104,24 +92,15 @@ fn jittered(delay_ms: u64, random: u8) -> Duration {
 }
 
 pub(crate) async fn run_tool(
-    notices: Arc<dyn Notices>,
+    mailbox: TurnMailbox,
     tool: Option<Arc<Tool>>,
     call: ToolCall,
     mut context: ToolContext,
     mode: ReviewMode,
 ) {
-    let origin = context.origin.clone();
     let (workspace, docs) = (Arc::clone(&context.workspace), Arc::clone(&context.docs));
     let (trusted, sources) = (context.trusted, Arc::clone(&context.sources));
-    // Calls of a subagent are reported in its own session, not in its parent's.
-    let (session, turn, _) = origin.doer();
-    let (session, turn) = (session.to_owned(), turn.to_owned());
-    let progress = CallProgress {
-        notices: Arc::clone(&notices),
-        session: session.clone(),
-        turn: turn.clone(),
-        call: call.id.clone(),
-    };
+    let progress = CallProgress { mailbox: mailbox.clone(), call: call.id.clone() };
     context.live = Some(progress.live_output());
     let run = AssertUnwindSafe(run(&progress, tool, &call, context, mode)).catch_unwind();
     let outcome = match run.await {
@@ -131,7 +110,7 @@ pub(crate) async fn run_tool(
         Err(_) => Outcome::of_panic(&call.name),
     };
     for input in outcome.inputs {
-        notices.input(&session, &turn, input);
+        mailbox.input(input);
     }
     // For the model and the user interface: a command may have printed a key.
     let redactor = secrets::redactor();
@@ -149,8 +128,7 @@ pub(crate) async fn run_tool(
         None => Vec::new(),
     };
     progress.update(ToolUpdate { detail, near, ..update });
-    let input = Input::ToolDone { call_id: call.id, content, is_error };
-    notices.input(&session, &turn, input);
+    mailbox.input(Input::ToolDone { call_id: call.id, content, is_error });
 }
 
 /// Outcome of a call.

@@ -1,7 +1,6 @@
 //! Services that sessions and reviews share: the editor, the workspace, background tasks, revisions.
 
 use std::{
-    fmt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -113,31 +112,5 @@ impl Services {
         if let Some(path) = path_of(key) {
             self.sources.agent_changed(&path);
         }
-    }
-}
-
-/// Sender of events of one component to the hub's loop, for tasks and ports.
-pub(crate) struct Mailbox<E>(Arc<dyn Fn(E) + Send + Sync>);
-
-impl<E> Mailbox<E> {
-    pub(crate) fn new(send: impl Fn(E) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(send))
-    }
-
-    /// Sends an event. Does nothing after the hub has ended.
-    pub(crate) fn send(&self, event: E) {
-        (self.0)(event);
-    }
-}
-
-impl<E> Clone for Mailbox<E> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<E> fmt::Debug for Mailbox<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mailbox")
     }
 }

@@ -9,17 +9,14 @@ use std::{
     sync::Arc,
 };
 
-use approvals::OpenQuestion;
 use cairn_core::{
     ids::{CallId, SessionId, TurnId},
-    policy::Access,
     prompt::Audience,
     subagent::SubagentReport,
     turn::Input,
 };
 use cairn_protocol::{
-    ApproveParams, ApproveResult, CredentialsParams, Notice, OutputNotification, SessionSnapshot,
-    StatusNotification, TurnNotice,
+    CredentialsParams, Notice, OutputNotification, SessionSnapshot, StatusNotification, TurnNotice,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
@@ -29,9 +26,9 @@ use crate::{
     environment::Environment,
     event::Remember,
     exec::sandbox::Watch,
-    ports::{Edits, Notices, SubagentRequest, Subagents, ToolUpdate},
+    ports::{Edits, Mailbox, OpenQuestion, SubagentRequest, Subagents, ToolUpdate, TurnNews},
     review::{Reviews, SessionNotice},
-    services::{Mailbox, Services},
+    services::Services,
     tools::Searches,
     workspace::Workspace,
 };
@@ -174,36 +171,16 @@ impl Sessions {
 
     pub(crate) fn handle(&mut self, event: SessionEvent, reviews: &mut Reviews) {
         match event {
-            SessionEvent::Turn { session, turn, input } => {
-                self.steps.input(&session, &turn, input);
-            }
-            SessionEvent::Tool { session, turn, call_id, update } => {
-                self.on_tool_progress(&session, &turn, &call_id, *update, reviews);
+            SessionEvent::Turn(session, turn, news) => {
+                self.on_turn_news(&session, &turn, news, reviews);
             }
             SessionEvent::Subagent { request, reply } => self.start_subagent(*request, reply),
-            SessionEvent::Approve { params, access, changed, reply } => {
-                self.ask_approval(*params, *access, changed, reply)
-            }
-            SessionEvent::Output(piece) => {
-                let session_id = piece.session_id.as_str().into();
-                let (call_id, text) = (piece.call_id.as_str().into(), piece.text.clone());
-                let input = Input::Printed { call_id, text };
-                self.steps.input(&session_id, &piece.turn_id.as_str().into(), input);
-                if let Some(session) = self.entries.get(&session_id) {
-                    session.output(piece);
-                }
-            }
             SessionEvent::StreamDue(session) => {
                 if let Some(session) = self.entries.get_mut(&session) {
                     session.write_stream();
                 }
             }
             SessionEvent::Processes(sessions) => processes::publish(&self.services, sessions),
-            SessionEvent::Tell { session, turn, notice } => {
-                if let Some(session) = self.entries.get_mut(&session) {
-                    session.turn_notice(&turn, notice);
-                }
-            }
             SessionEvent::Then(then) => then(self, reviews),
             SessionEvent::Storage(state) => self.status.on_storage(state),
         }
@@ -224,6 +201,35 @@ impl Sessions {
             };
             mailbox.send(SessionEvent::Then(Box::new(then)));
         });
+    }
+
+    fn on_turn_news(
+        &mut self,
+        id: &SessionId,
+        turn: &TurnId,
+        news: TurnNews,
+        reviews: &mut Reviews,
+    ) {
+        match news {
+            TurnNews::Input(input) => self.steps.input(id, turn, input),
+            TurnNews::Tool { call_id, update } => {
+                self.on_tool_progress(id, turn, &call_id, *update, reviews);
+            }
+            TurnNews::Output { call_id, seq, text } => {
+                let printed = Input::Printed { call_id: call_id.clone(), text: text.clone() };
+                self.steps.input(id, turn, printed);
+                if let Some(session) = self.entries.get(id) {
+                    let (session_id, turn_id, call_id) = (id.into(), turn.into(), call_id.into());
+                    session.output(OutputNotification { session_id, turn_id, call_id, seq, text });
+                }
+            }
+            TurnNews::Tell(notice) => {
+                if let Some(session) = self.entries.get_mut(id) {
+                    session.turn_notice(turn, notice);
+                }
+            }
+            TurnNews::Ask(question) => self.ask_approval(*question),
+        }
     }
 
     fn on_tool_progress(
@@ -297,43 +303,6 @@ impl Sessions {
 
     pub(crate) fn status(&self) -> StatusNotification {
         self.status.note(self.services.next_rev(), &self.config)
-    }
-}
-
-impl Notices for Mailbox<SessionEvent> {
-    fn input(&self, session: &SessionId, turn: &TurnId, input: Input) {
-        let (session, turn) = (session.to_owned(), turn.to_owned());
-        self.send(SessionEvent::Turn { session, turn, input });
-    }
-
-    fn tool(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, update: ToolUpdate) {
-        let (session, turn) = (session.to_owned(), turn.to_owned());
-        let (call_id, update) = (call_id.to_owned(), Box::new(update));
-        self.send(SessionEvent::Tool { session, turn, call_id, update });
-    }
-
-    fn output(&self, session: &SessionId, turn: &TurnId, call_id: &CallId, seq: u32, text: String) {
-        let (session_id, turn_id) = (session.into(), turn.into());
-        let call_id = call_id.into();
-        let piece = OutputNotification { session_id, turn_id, call_id, seq, text };
-        self.send(SessionEvent::Output(piece));
-    }
-
-    fn tell(&self, session: &SessionId, turn: &TurnId, notice: TurnNotice) {
-        let (session, turn) = (session.to_owned(), turn.to_owned());
-        self.send(SessionEvent::Tell { session, turn, notice });
-    }
-
-    fn ask(
-        &self,
-        params: ApproveParams,
-        access: Access,
-        changed: Option<String>,
-    ) -> oneshot::Receiver<ApproveResult> {
-        let (reply, answer) = oneshot::channel();
-        let (params, access) = (Box::new(params), Box::new(access));
-        self.send(SessionEvent::Approve { params, access, changed, reply });
-        answer
     }
 }
 

@@ -130,9 +130,9 @@ async fn ask(
     let entered =
         rule_folder.folder().filter(|_| rule_folder.is_entered() && !question.rules.is_empty());
     let params = ApproveParams {
-        approval_id: format!("{}/{}", progress.turn, progress.call),
-        session_id: progress.session.clone().into(),
-        turn_id: progress.turn.clone().into(),
+        approval_id: format!("{}/{}", progress.mailbox.turn, progress.call),
+        session_id: progress.mailbox.session.clone().into(),
+        turn_id: progress.mailbox.turn.clone().into(),
         call_id: progress.call.clone().into(),
         title: question.asked.message(),
         kind: question.kind,

@@ -32,9 +32,9 @@ pub(super) async fn ask(
         return Ok(quarantine_text::faults(&left.faults()).trim().to_owned());
     }
     let asker = Asker {
-        id: format!("{}/{}/left", progress.turn, progress.call),
-        session: progress.session.clone(),
-        turn: progress.turn.clone().into(),
+        id: format!("{}/{}/left", progress.mailbox.turn, progress.call),
+        session: progress.mailbox.session.clone(),
+        turn: progress.mailbox.turn.clone().into(),
         call: progress.call.clone().into(),
     };
     let (params, access) = question(context, left, asker).await?;
@@ -75,7 +75,7 @@ async fn ask_about(
         call: String::new(),
     };
     let (params, access) = question(context, left, asker).await?;
-    let answer = progress.notices.ask(params, access, None).await.ok();
+    let answer = progress.question(params, access, None).await.ok();
     apply(progress, context, left, answer).await
 }
 

@@ -1,17 +1,15 @@
 //! Messages about one tool call to the clients, and questions about it to the user.
 
-use cairn_core::ids::{CallId, SessionId, TurnId};
-
-use std::sync::Arc;
-
+use cairn_core::{ids::CallId, review::Origin};
 use cairn_protocol::{
     ApprovalDecision, ApproveParams, ApproveResult, CallDecision, DecidedBy, ToolState, TurnNotice,
 };
+use tokio::sync::oneshot;
 
 use crate::{
     clock,
     exec::live::LiveOutput,
-    ports::{Notices, ToolUpdate},
+    ports::{OpenQuestion, ToolUpdate, TurnMailbox, TurnNews},
     secrets,
     tools::{Access, ToolContext},
 };
@@ -19,15 +17,15 @@ use crate::{
 /// Tool call with the session and the turn in which clients show it.
 #[derive(Clone)]
 pub(super) struct CallProgress {
-    pub(super) notices: Arc<dyn Notices>,
-    pub(super) session: SessionId,
-    pub(super) turn: TurnId,
+    /// Mailbox of the turn: a call of a subagent is reported in the session of that.
+    pub(super) mailbox: TurnMailbox,
     pub(super) call: CallId,
 }
 
 impl CallProgress {
     pub(super) fn update(&self, update: ToolUpdate) {
-        self.notices.tool(&self.session, &self.turn, &self.call, update);
+        let (call_id, update) = (self.call.clone(), Box::new(update));
+        self.mailbox.send(TurnNews::Tool { call_id, update });
     }
 
     /// A rule of an earlier "always" lets the call run.
@@ -39,18 +37,30 @@ impl CallProgress {
 
     /// Receiver of the output of a command that the call runs. Keys are removed from each piece.
     pub(super) fn live_output(&self) -> LiveOutput {
-        let Self { notices, session, turn, call } = self;
-        let (notices, session) = (Arc::clone(notices), session.clone());
-        let (turn, call) = (turn.clone(), call.clone());
+        let Self { mailbox, call } = self.clone();
         LiveOutput::new(move |seq, text| {
             let text = secrets::redactor().text(&text).into_owned();
-            notices.output(&session, &turn, &call, seq, text);
+            mailbox.send(TurnNews::Output { call_id: call.clone(), seq, text });
         })
     }
 
     /// Shows a notice to the user, for a call of a subagent as well: in the turn that the user sees.
     pub(super) fn tell(&self, context: &ToolContext, notice: TurnNotice) {
-        self.notices.tell(&context.origin.session, &context.origin.turn, notice);
+        let Origin { session, turn, .. } = context.origin.clone();
+        TurnMailbox { session, turn, ..self.mailbox.clone() }.send(TurnNews::Tell(notice));
+    }
+
+    /// Asks the user. The receiver fails if the question is withdrawn.
+    pub(super) fn question(
+        &self,
+        params: ApproveParams,
+        access: Access,
+        changed: Option<String>,
+    ) -> oneshot::Receiver<ApproveResult> {
+        let (reply, answer) = oneshot::channel();
+        let question = OpenQuestion { params, access, changed, reply };
+        self.mailbox.send(TurnNews::Ask(Box::new(question)));
+        answer
     }
 
     /// Asks the user and waits for the answer. `None` if the turn ended first.
@@ -66,7 +76,7 @@ impl CallProgress {
             detail: Some(params.subject()),
             ..ToolUpdate::default()
         });
-        let answer = self.notices.ask(params, access, changed);
+        let answer = self.question(params, access, changed);
         let answer = tokio::select! {
             () = context.cancel.cancelled() => None,
             answer = answer => answer.ok(),

@@ -6,18 +6,13 @@ use cairn_core::{ids::SessionId, policy::Access};
 use cairn_protocol::{
     ApprovalDecision, ApprovalReason, ApproveParams, ApproveResult, CallDecision, DecidedBy,
 };
-use tokio::sync::oneshot;
 
 use super::Sessions;
-use crate::{clock, ports::ToolUpdate, secrets};
-
-/// Question to the user that a tool call waits for.
-#[derive(Debug)]
-pub(super) struct OpenQuestion {
-    pub(super) params: ApproveParams,
-    access: Access,
-    reply: oneshot::Sender<ApproveResult>,
-}
+use crate::{
+    clock,
+    ports::{OpenQuestion, ToolUpdate},
+    secrets,
+};
 
 impl Sessions {
     /// Returns the questions without an answer, oldest first.
@@ -25,13 +20,8 @@ impl Sessions {
         self.questions.values().map(|question| question.params.clone()).collect()
     }
 
-    pub(super) fn ask_approval(
-        &mut self,
-        mut params: ApproveParams,
-        access: Access,
-        changed: Option<String>,
-        reply: oneshot::Sender<ApproveResult>,
-    ) {
+    pub(super) fn ask_approval(&mut self, question: OpenQuestion) {
+        let OpenQuestion { mut params, access, changed, reply } = question;
         // If the turn has ended since, `reply` is dropped: the caller sees the question withdrawn.
         let turn_id = params.turn_id.as_str();
         let session = self.entries.get(&params.session_id.as_str().into());
@@ -58,7 +48,8 @@ impl Sessions {
         }
         let asked = self.services.editor.approve(params.clone());
         let approval_id = params.approval_id.clone();
-        self.questions.insert(approval_id.clone(), OpenQuestion { params, access, reply });
+        self.questions
+            .insert(approval_id.clone(), OpenQuestion { params, access, changed: None, reply });
         self.after(asked, move |sessions, result, _| {
             sessions.on_approval(&approval_id, result);
         });

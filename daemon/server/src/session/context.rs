@@ -58,11 +58,9 @@ impl SessionEntry {
             max_tokens: turn.max_tokens,
         };
         let asking = runner::ask_model(
-            self.notices(),
+            self.turn_mailbox(),
             provider,
             request,
-            self.id.clone(),
-            turn.id.clone(),
             number,
             self.hook_context(config, turn.cancel.clone()),
         );
@@ -84,8 +82,7 @@ impl SessionEntry {
     /// Sends the request again after a delay, unless the turn ends before.
     pub(super) fn wait(&self, request: u32, delay_ms: u64) {
         let Some(turn) = &self.turn else { return };
-        let (session, turn_id) = (self.id.clone(), turn.id.clone());
-        let waiting = runner::wait(self.notices(), session, turn_id, request, delay_ms);
+        let waiting = runner::wait(self.turn_mailbox(), request, delay_ms);
         self.services.spawn_until(turn.cancel.clone(), waiting);
     }
 }

@@ -183,7 +183,7 @@ impl Sessions {
             journal: session.root_journal().cloned(),
         };
         let tool = turn.tools.iter().find(|tool| tool.spec.name == call.name).cloned();
-        let running = runner::run_tool(session.notices(), tool, call, context, session.mode);
+        let running = runner::run_tool(session.turn_mailbox(), tool, call, context, session.mode);
         // Not dropped when the token is cancelled: a command must be able to end its processes.
         services.tasks.spawn(running);
     }

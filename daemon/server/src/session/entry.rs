@@ -31,8 +31,8 @@ use super::{
 };
 use crate::{
     event::RequestError,
-    ports::{EditPolicy, Notices},
-    services::{Mailbox, Services},
+    ports::{EditPolicy, Mailbox, TurnMailbox},
+    services::Services,
     store::{
         journal::Writer,
         sessions::{self, Digest, EndedLine, FollowUpLine},
@@ -129,8 +129,13 @@ impl SessionEntry {
         self.subagent.as_ref().map_or(&self.id, |subagent| &subagent.parent.session)
     }
 
-    pub(super) fn notices(&self) -> Arc<dyn Notices> {
-        Arc::new(self.mailbox.clone())
+    /// Sender of the news of its newest turn.
+    pub(super) fn turn_mailbox(&self) -> TurnMailbox {
+        let mailbox = self.mailbox.clone();
+        let mailbox = Mailbox::new(move |(session, turn, news)| {
+            mailbox.send(SessionEvent::Turn(session, turn, news));
+        });
+        TurnMailbox { session: self.id.clone(), turn: self.newest_turn(), mailbox }
     }
 
     /// Sends the model a text of the daemon.

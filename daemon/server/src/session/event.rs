@@ -3,18 +3,15 @@
 use std::{collections::HashSet, io};
 
 use cairn_core::{
-    ids::{CallId, SessionId, TurnId},
-    policy::Access,
+    ids::{SessionId, TurnId},
     prompt::instructions::Instructions,
     subagent::SubagentReport,
-    turn::Input,
 };
-use cairn_protocol::{ApproveParams, ApproveResult, OutputNotification, TurnNotice};
 use tokio::sync::oneshot;
 
 use super::Sessions;
 use crate::{
-    ports::{SubagentRequest, ToolUpdate},
+    ports::{SubagentRequest, TurnNews},
     review::{FoundReviews, Reviews},
     store::{journal, session_list::Newest},
 };
@@ -23,43 +20,16 @@ type Continuation = Box<dyn FnOnce(&mut Sessions, &mut Reviews) + Send>;
 
 /// Events for the sessions from the runner, tools, hooks and background tasks.
 pub(crate) enum SessionEvent {
-    Turn {
-        session: SessionId,
-        turn: TurnId,
-        input: Input,
-    },
-    Tool {
-        session: SessionId,
-        turn: TurnId,
-        call_id: CallId,
-        update: Box<ToolUpdate>,
-    },
+    Turn(SessionId, TurnId, TurnNews),
     /// Request of a call for a subagent, answered with its report.
     Subagent {
         request: Box<SubagentRequest>,
         reply: oneshot::Sender<SubagentReport>,
     },
-    Approve {
-        params: Box<ApproveParams>,
-        /// Key of an approval for the session.
-        access: Box<Access>,
-        /// File behind a command that the agent changed since the user allowed it: a session approval does
-        /// not hold.
-        changed: Option<String>,
-        reply: oneshot::Sender<ApproveResult>,
-    },
     /// Sessions with a process that started, wrote or ended.
     Processes(HashSet<SessionId>),
     /// Text of this session's answer is written to its journal.
     StreamDue(SessionId),
-    /// Piece of the output of a running command.
-    Output(OutputNotification),
-    /// Notice for the user in a turn, with its English text.
-    Tell {
-        session: SessionId,
-        turn: TurnId,
-        notice: TurnNotice,
-    },
     /// Rest of a request, or of the start, after what it waits for.
     Then(Continuation),
     /// State of the journal: writable or failed.

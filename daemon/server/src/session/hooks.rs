@@ -24,9 +24,7 @@ impl SessionEntry {
             return None;
         }
         Some(HookContext {
-            notices: self.notices(),
-            session: self.id.clone(),
-            turn: self.newest_turn(),
+            mailbox: self.turn_mailbox(),
             hooks: Arc::clone(&config.settings.hooks),
             cwd: self.services.workspace.as_ref()?.root().to_owned(),
             cancel,

@@ -14,8 +14,9 @@ use cairn_protocol::{
 use super::{entry::SessionEntry, event::SessionEvent};
 use crate::{
     event::RequestError,
+    ports::Mailbox,
     processes::{ProcessHandle, ProcessSnapshot},
-    services::{Mailbox, Services},
+    services::Services,
 };
 
 /// Least time between two notifications.
