@@ -28,15 +28,19 @@ pub enum Item {
 }
 
 impl Item {
+    /// Returns the content that the user attached to its texts.
+    pub fn attached(&self) -> impl Iterator<Item = &Attached> {
+        let (message, notes): (&[Attached], &[Note]) = match self {
+            Item::User(message) => (&message.attached, &message.notes),
+            Item::ToolResults { notes, .. } => (&[], notes),
+            Item::Assistant(_) => (&[], &[]),
+        };
+        message.iter().chain(notes.iter().flat_map(|note| &note.attached))
+    }
+
     /// Returns true if it is sent with images.
     pub(crate) fn has_images(&self) -> bool {
-        let (message, notes) = match self {
-            Item::User(message) => (message.attached.as_slice(), &message.notes),
-            Item::ToolResults { notes, .. } => (&[] as &[Attached], notes),
-            Item::Assistant(_) => return false,
-        };
-        let mut all = message.iter().chain(notes.iter().flat_map(|note| &note.attached));
-        all.any(|attached| attached.image().is_some())
+        self.attached().any(|attached| attached.image().is_some())
     }
 
     /// Returns the item with each image replaced by its name.

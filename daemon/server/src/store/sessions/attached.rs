@@ -30,7 +30,11 @@ pub fn attached(path: &Path, turn: &TurnId) -> io::Result<Vec<Attached>> {
             is_inside = other.turn_id == *turn;
         }
         if is_inside {
-            for one in line.records().iter().flat_map(of_record) {
+            let items = line.records().iter().filter_map(|record| match record {
+                Record::Item(item) => Some(item),
+                _ => None,
+            });
+            for one in items.flat_map(Item::attached) {
                 bytes += one.size();
                 if bytes > MOST {
                     return ControlFlow::Break(());
@@ -41,17 +45,6 @@ pub fn attached(path: &Path, turn: &TurnId) -> io::Result<Vec<Attached>> {
         ControlFlow::Continue(())
     })?;
     Ok(found)
-}
-
-fn of_record(record: &Record) -> impl Iterator<Item = &Attached> {
-    let (message, notes) = match record {
-        Record::Item(Item::User(message)) => {
-            (message.attached.as_slice(), message.notes.as_slice())
-        }
-        Record::Item(Item::ToolResults { notes, .. }) => (&[] as &[Attached], notes.as_slice()),
-        _ => (&[] as &[Attached], &[] as &[_]),
-    };
-    message.iter().chain(notes.iter().flat_map(|note| &note.attached))
 }
 
 /// Returns attachments as clients get them, without their content.
