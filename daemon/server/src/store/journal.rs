@@ -33,9 +33,10 @@ use std::{
 };
 
 use self::lines::Scan;
+
 pub use self::{
-    lines::{JournalRecord, Malformed},
-    writer::{Refused, State, Writer},
+    lines::JournalRecord,
+    writer::{State, Writer},
 };
 use super::files::{appending, create_folder, is_removed, private, sync_folder};
 

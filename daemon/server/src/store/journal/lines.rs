@@ -25,17 +25,6 @@ pub struct JournalRecord<'a> {
     pub json: &'a [u8],
 }
 
-/// Line that is not a valid record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
-    #[error("an empty text is no record")]
-    Empty,
-    #[error("a record has a line break in it")]
-    LineBreak,
-    #[error("a record of more than 32 MiB")]
-    TooLong,
-}
-
 /// Result of a pass over the lines.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
@@ -48,19 +37,19 @@ pub(super) struct Scan {
     pub good_in_rest: bool,
 }
 
-pub(super) fn check(record: &[u8]) -> Result<(), Malformed> {
+pub(super) fn check(record: &[u8]) -> Result<(), &'static str> {
     if record.is_empty() {
-        Err(Malformed::Empty)
+        Err("an empty text is no record")
     } else if record.len() > MAX_RECORD {
-        Err(Malformed::TooLong)
+        Err("a record of more than 32 MiB")
     } else if memchr(b'\n', record).is_some() {
-        Err(Malformed::LineBreak)
+        Err("a record has a line break in it")
     } else {
         Ok(())
     }
 }
 
-pub(super) fn encode(line: &mut Vec<u8>, sequence: u64, json: &[u8]) -> Result<(), Malformed> {
+pub(super) fn encode(line: &mut Vec<u8>, sequence: u64, json: &[u8]) -> Result<(), &'static str> {
     check(json)?;
     let sequence = sequence.to_string();
     let crc = checksum(sequence.as_bytes(), json);

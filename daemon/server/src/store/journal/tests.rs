@@ -175,9 +175,9 @@ fn an_invalid_record_is_not_written() {
     let (_folder, path) = folder();
     let mut journal = Journal::create(&path).unwrap();
     for (record, fault) in [
-        ("", Malformed::Empty),
-        ("{\n}", Malformed::LineBreak),
-        (&"1".repeat(32 * 1024 * 1024 + 1), Malformed::TooLong),
+        ("", "an empty text is no record"),
+        ("{\n}", "a record has a line break in it"),
+        (&"1".repeat(32 * 1024 * 1024 + 1), "a record of more than 32 MiB"),
     ] {
         let error = journal.append(&["1", record]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -15,10 +15,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::{
-    Journal,
-    lines::{self, Malformed},
-};
+use super::{Journal, lines};
 use crate::secrets;
 
 /// Limit of the records that wait to be saved, in bytes.
@@ -43,16 +40,9 @@ pub enum State {
     Full,
 }
 
-/// Reason for the refusal of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    #[error(transparent)]
-    Malformed(#[from] Malformed),
-    #[error("too much waits to be saved")]
-    Full,
-    #[error("the journal is closed")]
-    Closed,
-}
+/// Reasons for the refusal of a record, besides its form.
+const FULL: &str = "too much waits to be saved";
+const CLOSED: &str = "the journal is closed";
 
 type Saved = Result<(), String>;
 
@@ -127,17 +117,17 @@ impl Writer {
     }
 
     /// Hands a record over; it is saved soon, in the order of these calls.
-    pub fn append(&self, record: impl Into<Vec<u8>>) -> Result<(), Refused> {
+    pub fn append(&self, record: impl Into<Vec<u8>>) -> Result<(), &'static str> {
         let record = secrets::clean_bytes(record.into());
         lines::check(&record)?;
         let mut queue = self.shared.lock();
         if queue.closing {
-            return Err(Refused::Closed);
+            return Err(CLOSED);
         }
         if queue.full || queue.unsaved + record.len() > self.shared.limit {
             queue.full = true;
             self.shared.wake.notify_one();
-            return Err(Refused::Full);
+            return Err(FULL);
         }
         queue.unsaved += record.len();
         // Who has work was woken for it, or is at work and looks again before it sleeps.

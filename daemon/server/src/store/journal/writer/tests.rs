@@ -173,10 +173,10 @@ fn a_full_queue_refuses_records_until_all_are_saved() {
     fixture.writer.append("123456").unwrap();
     assert!(matches!(fixture.state(), State::Failing(_)));
     fixture.writer.append("7890").unwrap();
-    assert_eq!(fixture.writer.append("\"too much\""), Err(Refused::Full));
+    assert_eq!(fixture.writer.append("\"too much\""), Err(FULL));
     assert_eq!(fixture.state(), State::Full);
     fixture.sync().unwrap_err();
-    assert_eq!(fixture.writer.append("1"), Err(Refused::Full), "it would stand behind a hole");
+    assert_eq!(fixture.writer.append("1"), Err(FULL), "it would stand behind a hole");
     fixture.disk.lock().unwrap().faults.clear();
     assert_eq!(fixture.sync(), Ok(()));
     assert_eq!(fixture.state(), State::Well);
@@ -187,8 +187,8 @@ fn a_full_queue_refuses_records_until_all_are_saved() {
 #[test]
 fn an_invalid_record_is_not_queued() {
     let fixture = Fixture::patient();
-    assert_eq!(fixture.writer.append("{\n}"), Err(Refused::Malformed(Malformed::LineBreak)));
-    assert_eq!(fixture.writer.append(""), Err(Refused::Malformed(Malformed::Empty)));
+    assert_eq!(fixture.writer.append("{\n}"), Err("a record has a line break in it"));
+    assert_eq!(fixture.writer.append(""), Err("an empty text is no record"));
     fixture.writer.append("1").unwrap();
     assert_eq!(records_when_closed(fixture), ["1"]);
 }
@@ -234,7 +234,7 @@ fn no_caller_waits_for_a_dead_thread() {
     // The thread may end before it is asked or after.
     assert!(writer.sync().blocking_recv().is_err());
     let deadline = Instant::now() + LONG;
-    while writer.append("2") != Err(Refused::Closed) {
+    while writer.append("2") != Err(CLOSED) {
         assert!(Instant::now() < deadline, "nobody takes this");
     }
     close(writer).unwrap_err();
