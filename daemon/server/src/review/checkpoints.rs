@@ -10,7 +10,7 @@ use cairn_core::{
 };
 
 use super::{event::PlanBefore, files::Files};
-use crate::store::reviews::CHECKPOINTS_KEPT;
+use crate::store::reviews::{CHECKPOINTS_KEPT, ReviewLine};
 
 /// Oldest first.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Checkpoints {
     fn store(&self, index: usize, files: &Files) {
         let checkpoint = self.known.get(index).filter(|it| !it.files.is_empty());
         if let (Some(store), Some(checkpoint)) = (&files.store, checkpoint) {
-            store.checkpoint(checkpoint.clone());
+            store.write(ReviewLine::Checkpoint(Box::new(checkpoint.clone())));
         }
     }
 
@@ -110,7 +110,7 @@ impl Checkpoints {
         let Some(at) = self.position(&turn) else { return Vec::new() };
         let gone = self.known.split_off(at);
         if let Some(store) = &files.store {
-            store.record_restore(turn);
+            store.write(ReviewLine::CheckpointRestored(turn));
         }
         let mut known = BTreeSet::new();
         let oldest = gone.into_iter().filter(|it| known.insert(it.session.clone()));

@@ -6,7 +6,7 @@ use cairn_core::{ids::FileKey, review::DecisionUndo, text::Text};
 use cairn_protocol::UndoDecisionResult;
 
 use super::files::Files;
-use crate::event::Responder;
+use crate::{event::Responder, store::reviews::ReviewLine};
 
 const MOST_UNDOS: usize = 50;
 
@@ -89,7 +89,7 @@ impl DecisionLog {
             files.store_file(&former.key);
         }
         if let Some(store) = &files.store {
-            store.decided(formers.clone());
+            store.write(ReviewLine::Decided(formers.clone()));
             drop(store.sync());
         }
         self.stack.push_back(formers);
@@ -102,7 +102,7 @@ impl DecisionLog {
     pub(super) fn pop(&mut self, files: &Files) -> Option<Vec<DecisionUndo>> {
         let formers = self.stack.pop_back()?;
         if let Some(store) = &files.store {
-            store.undone();
+            store.write(ReviewLine::Undone);
             drop(store.sync());
         }
         Some(formers)

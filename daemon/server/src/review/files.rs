@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::tracked_file::TrackedFile;
 use crate::{
     services::Services,
-    store::reviews::ReviewStore,
+    store::reviews::{ReviewLine, ReviewStore},
     workspace::{canonical_uri, path_of, uri_of},
 };
 
@@ -90,8 +90,8 @@ impl Files {
     pub(super) fn store_file(&self, key: &FileKey) {
         let Some(store) = &self.store else { return };
         match self.entries.get(key).filter(|entry| entry.is_pending()) {
-            Some(entry) => store.file(entry.record(key)),
-            None => store.settled(key.to_owned()),
+            Some(entry) => store.write(ReviewLine::File(Box::new(entry.record(key)))),
+            None => store.write(ReviewLine::Settled(key.to_owned())),
         }
     }
 

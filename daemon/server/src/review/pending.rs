@@ -16,7 +16,7 @@ use crate::{
     event::Responder,
     store::{
         journal,
-        reviews::{Found, ReviewStore},
+        reviews::{Found, ReviewLine, ReviewStore},
     },
     workspace::{Workspace, path_of, uri_of},
 };
@@ -66,7 +66,7 @@ impl Reviews {
         let mut undos = Vec::new();
         for FoundFile { record, disk, left } in files {
             if let Some(left) = left {
-                store.settled(left);
+                store.write(ReviewLine::Settled(left));
             }
             let Some(path) = path_of(&record.key) else { continue };
             let open = self.services.docs.get(&record.key);
@@ -90,7 +90,7 @@ impl Reviews {
             self.files.entries.insert(record.key, entry);
         }
         for undo in undos {
-            store.decided(vec![undo.clone()]);
+            store.write(ReviewLine::Decided(vec![undo.clone()]));
             decisions.push(vec![undo]);
         }
         self.decisions.remember_older(decisions);

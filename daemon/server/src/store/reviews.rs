@@ -32,11 +32,12 @@ use super::{
 const VERSION: u32 = 1;
 
 /// Line of the journal, as it is read: a record that this version cannot read is written back as it is.
-type StoredLine = Line<Value, Value, Value>;
+type StoredLine = ReviewLine<Value, Value, Value>;
 
+/// Line of the file of reviews.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Line<F = Box<FileRecord>, D = Vec<DecisionUndo>, C = Box<Checkpoint>> {
+pub enum ReviewLine<F = Box<FileRecord>, D = Vec<DecisionUndo>, C = Box<Checkpoint>> {
     Reviews {
         version: u32,
     },
@@ -51,7 +52,7 @@ enum Line<F = Box<FileRecord>, D = Vec<DecisionUndo>, C = Box<Checkpoint>> {
     CheckpointRestored(TurnId),
 }
 
-impl Line {
+impl ReviewLine {
     fn parts(&mut self) -> Vec<RecordPart<'_>> {
         match self {
             Self::File(record) => record.parts(),
@@ -73,7 +74,7 @@ pub struct ReviewStore {
 
 #[derive(Debug)]
 enum Order {
-    Write(Line),
+    Write(ReviewLine),
     Sync(oneshot::Sender<Result<(), String>>),
     /// Answered when the lock is free.
     Close(oneshot::Sender<()>),
@@ -112,30 +113,9 @@ impl ReviewStore {
         Ok((Self { orders }, found))
     }
 
-    pub fn file(&self, record: FileRecord) {
-        self.order(Order::Write(Line::File(Box::new(record))));
-    }
-
-    pub fn settled(&self, key: FileKey) {
-        self.order(Order::Write(Line::Settled(key)));
-    }
-
-    pub fn decided(&self, undos: Vec<DecisionUndo>) {
-        self.order(Order::Write(Line::Decided(undos)));
-    }
-
-    /// Records that the newest decision was undone.
-    pub fn undone(&self) {
-        self.order(Order::Write(Line::Undone));
-    }
-
-    pub fn checkpoint(&self, checkpoint: Checkpoint) {
-        self.order(Order::Write(Line::Checkpoint(Box::new(checkpoint))));
-    }
-
-    /// Records that the workspace was restored to the state before this turn.
-    pub fn record_restore(&self, turn: TurnId) {
-        self.order(Order::Write(Line::CheckpointRestored(turn)));
+    /// Saves a line soon.
+    pub fn write(&self, line: ReviewLine) {
+        self.order(Order::Write(line));
     }
 
     /// Resolves when all earlier changes are durable, or with the error of the attempt to save them.
@@ -170,7 +150,7 @@ struct Worker<F> {
     journal: Journal,
     blobs: Blobs,
     /// Lines that are not saved yet, oldest first.
-    todo: Vec<Line>,
+    todo: Vec<ReviewLine>,
     on_state: F,
     state: State,
 }
@@ -262,19 +242,19 @@ impl<F: Fn(State)> Worker<F> {
 }
 
 /// Drops all but the newest state of each file and each checkpoint.
-fn newest_only(todo: &mut Vec<Line>) {
+fn newest_only(todo: &mut Vec<ReviewLine>) {
     let mut seen = HashSet::new();
-    let mut kept: Vec<Line> = mem::take(todo)
+    let mut kept: Vec<ReviewLine> = mem::take(todo)
         .into_iter()
         .rev()
         .filter(|line| match line {
-            Line::File(record) => seen.insert(record.key.to_string()),
-            Line::Settled(key) => seen.insert(key.to_string()),
-            Line::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.to_string()),
-            Line::Reviews { .. }
-            | Line::Decided(_)
-            | Line::Undone
-            | Line::CheckpointRestored(_) => true,
+            ReviewLine::File(record) => seen.insert(record.key.to_string()),
+            ReviewLine::Settled(key) => seen.insert(key.to_string()),
+            ReviewLine::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.to_string()),
+            ReviewLine::Reviews { .. }
+            | ReviewLine::Decided(_)
+            | ReviewLine::Undone
+            | ReviewLine::CheckpointRestored(_) => true,
         })
         .collect();
     kept.reverse();
@@ -319,9 +299,9 @@ fn add_hashes(json: &Value, hashes: &mut HashSet<Sha256Hex>) {
 }
 
 /// Reads a record and loads its texts. `None`: it is not known, or a text is missing.
-fn loaded(line: StoredLine, blobs: &Blobs) -> Option<Line> {
+fn loaded(line: StoredLine, blobs: &Blobs) -> Option<ReviewLine> {
     let load = || {
-        let mut line: Line = serde_json::from_value(serde_json::to_value(line)?)?;
+        let mut line: ReviewLine = serde_json::from_value(serde_json::to_value(line)?)?;
         for mut part in line.parts() {
             for text in part.texts() {
                 let hash = Sha256Hex::try_from(text.to_string()).map_err(io::Error::other)?;
@@ -366,19 +346,19 @@ impl Live {
     fn add(&mut self, line: StoredLine) {
         self.lines += 1;
         match line {
-            Line::Reviews { version } => self.version = version,
-            Line::File(record) => {
+            ReviewLine::Reviews { version } => self.version = version,
+            ReviewLine::File(record) => {
                 self.files.insert(field(&record, "key").into(), record);
             }
-            Line::Settled(key) => drop(self.files.remove(&key)),
-            Line::Decided(undos) => {
+            ReviewLine::Settled(key) => drop(self.files.remove(&key)),
+            ReviewLine::Decided(undos) => {
                 self.decisions.push(undos);
                 if self.decisions.len() > DECISIONS_KEPT {
                     self.decisions.remove(0);
                 }
             }
-            Line::Undone => drop(self.decisions.pop()),
-            Line::Checkpoint(checkpoint) => {
+            ReviewLine::Undone => drop(self.decisions.pop()),
+            ReviewLine::Checkpoint(checkpoint) => {
                 let turn = field(&checkpoint, "turn");
                 match self.checkpoints.iter_mut().find(|known| field(known, "turn") == turn) {
                     Some(known) => *known = checkpoint,
@@ -388,7 +368,7 @@ impl Live {
                     self.checkpoints.remove(0);
                 }
             }
-            Line::CheckpointRestored(turn) => {
+            ReviewLine::CheckpointRestored(turn) => {
                 let kept = self.checkpoints.iter().position(|known| turn == *field(known, "turn"));
                 self.checkpoints.truncate(kept.unwrap_or(self.checkpoints.len()));
             }
@@ -407,18 +387,22 @@ impl Live {
     fn with_texts(self, blobs: &Blobs) -> Found {
         let mut found = Found::default();
         for record in self.files.into_values() {
-            if let Some(Line::File(record)) = loaded(Line::File(record), blobs) {
+            if let Some(ReviewLine::File(record)) = loaded(ReviewLine::File(record), blobs) {
                 found.files.push(*record);
             }
         }
         // Without a decision, those before it cannot be undone either.
         for undos in self.decisions.into_iter().rev() {
-            let Some(Line::Decided(undos)) = loaded(Line::Decided(undos), blobs) else { break };
+            let Some(ReviewLine::Decided(undos)) = loaded(ReviewLine::Decided(undos), blobs) else {
+                break;
+            };
             found.decisions.insert(0, undos);
         }
         // A checkpoint restores all of its files or is left out.
         for checkpoint in self.checkpoints {
-            if let Some(Line::Checkpoint(it)) = loaded(Line::Checkpoint(checkpoint), blobs) {
+            if let Some(ReviewLine::Checkpoint(it)) =
+                loaded(ReviewLine::Checkpoint(checkpoint), blobs)
+            {
                 found.checkpoints.push(*it);
             }
         }

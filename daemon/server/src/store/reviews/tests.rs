@@ -58,8 +58,8 @@ fn pending_edits_are_restored() {
     let folder = tempfile::tempdir().unwrap();
     let (store, found) = open(folder.path());
     assert!(found.files.is_empty() && found.decisions.is_empty());
-    store.file(record("a", "one\n", "1\n"));
-    store.file(record("b", "two\n", "2\n"));
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
+    store.write(ReviewLine::File(Box::new(record("b", "two\n", "2\n"))));
     let mut newest = record("a", "one\n", "eins\n");
     let edit = EditRecord {
         before: Some(Text::new("eins\n")),
@@ -70,12 +70,12 @@ fn pending_edits_are_restored() {
     };
     newest.late = vec![edit.clone()];
     newest.under_way = Some(edit);
-    store.file(newest.clone());
-    store.settled("b".into());
+    store.write(ReviewLine::File(Box::new(newest.clone())));
+    store.write(ReviewLine::Settled("b".into()));
     let decided = vec![undo("b", "2\n")];
-    store.decided(decided.clone());
-    store.decided(vec![undo("c", "3\n")]);
-    store.undone();
+    store.write(ReviewLine::Decided(decided.clone()));
+    store.write(ReviewLine::Decided(vec![undo("c", "3\n")]));
+    store.write(ReviewLine::Undone);
     let found = close(store, folder.path());
     assert_eq!(files(&found.files), files(&[newest]));
     assert_eq!(decisions(&found.decisions), decisions(&[decided]));
@@ -93,9 +93,9 @@ fn a_second_store_of_the_same_folder_is_refused() {
 fn a_log_with_many_superseded_lines_is_compacted() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = open(folder.path());
-    store.file(record("a", "one\n", "299\n"));
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", "299\n"))));
     for round in 0..300 {
-        store.settled(format!("gone {round}").into());
+        store.write(ReviewLine::Settled(format!("gone {round}").into()));
     }
     close(store, folder.path());
     let (store, _) = open(folder.path());
@@ -113,7 +113,7 @@ fn a_failed_save_is_retried_and_reported() {
     // A file where the folder of the texts should be.
     let texts = folder.path().join("texts");
     fs::write(&texts, "").unwrap();
-    store.file(record("a", "one\n", "1\n"));
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
     assert!(store.sync().blocking_recv().unwrap().is_err());
     assert!(matches!(states.recv().unwrap(), State::Failing(_)));
     fs::remove_file(&texts).unwrap();
@@ -126,8 +126,8 @@ fn a_failed_save_is_retried_and_reported() {
 fn a_record_with_a_missing_text_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = open(folder.path());
-    store.file(record("a", "one\n", "1\n"));
-    store.file(record("b", "two\n", "2\n"));
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
+    store.write(ReviewLine::File(Box::new(record("b", "two\n", "2\n"))));
     close(store, folder.path());
     let hash = Sha256Hex::of(b"2\n");
     let (head, tail) = hash.as_str().split_at(2);
@@ -142,8 +142,8 @@ fn the_encoding_of_a_file_is_stored_and_optional() {
     let (store, _) = open(folder.path());
     let mut file = record("a", "one\n", "1\n");
     file.state.form.encoding = FileEncoding::of_label("gbk", false).unwrap();
-    store.file(file.clone());
-    store.file(record("b", "one\n", "1\n"));
+    store.write(ReviewLine::File(Box::new(file.clone())));
+    store.write(ReviewLine::File(Box::new(record("b", "one\n", "1\n"))));
     let found = close(store, folder.path());
     assert_eq!(files(&found.files), files(&[file, record("b", "one\n", "1\n")]));
     // Records of older versions have no such field.
@@ -151,8 +151,8 @@ fn the_encoding_of_a_file_is_stored_and_optional() {
     assert_eq!(old.form.encoding, FileEncoding::UTF_8);
 }
 
-fn is_known(line: &Line) -> bool {
-    let Line::File(record) = line else { return true };
+fn is_known(line: &ReviewLine) -> bool {
+    let ReviewLine::File(record) = line else { return true };
     let mut edits = record.under_way.iter().chain(&record.late);
     !edits.any(|edit| matches!(edit.purpose, EditPurpose::Unknown(_)))
 }
@@ -169,7 +169,7 @@ fn a_line_of_an_earlier_version_is_written_as_it_was_read() {
             let text = text.splitn(3, ' ').last().unwrap();
             let stored: StoredLine = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&stored).unwrap(), text);
-            let line: Line = serde_json::from_str(text).unwrap();
+            let line: ReviewLine = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&line).unwrap(), text);
             assert!(is_known(&line), "{text}");
             lines += 1;
@@ -195,16 +195,16 @@ fn edit_journal(folder: &Path, from: &str, to: &str) {
 fn a_file_with_an_unknown_operation_is_left_out_and_its_record_stays() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = open(folder.path());
-    store.file(record("a", "one\n", "1\n"));
-    store.file(record("b", "two\n", "2\n"));
-    store.decided(vec![undo("c", "3\n")]);
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
+    store.write(ReviewLine::File(Box::new(record("b", "two\n", "2\n"))));
+    store.write(ReviewLine::Decided(vec![undo("c", "3\n")]));
     close(store, folder.path());
     edit_journal(folder.path(), r#""fate":null"#, r#""fate":{"copiedFrom":"z"}"#);
     let (store, found) = open(folder.path());
     assert_eq!(files(&found.files), files(&[record("b", "two\n", "2\n")]));
     assert_eq!(found.decisions.len(), 1);
     for round in 0..300 {
-        store.settled(format!("gone {round}").into());
+        store.write(ReviewLine::Settled(format!("gone {round}").into()));
     }
     close(store, folder.path());
     drop(open(folder.path()));
@@ -225,7 +225,7 @@ fn an_edit_with_an_unknown_purpose_does_not_hide_its_file() {
         purpose: EditPurpose::Rejected { ids: vec![HunkId(0)], drops: false },
         restarts: 0,
     });
-    store.file(file.clone());
+    store.write(ReviewLine::File(Box::new(file.clone())));
     close(store, folder.path());
     edit_journal(
         folder.path(),
@@ -242,9 +242,9 @@ fn an_edit_with_an_unknown_purpose_does_not_hide_its_file() {
 fn a_decision_with_an_unknown_value_ends_the_decisions_that_can_be_undone() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = open(folder.path());
-    store.decided(vec![undo("a", "1\n")]);
-    store.decided(vec![undo("b", "2\n")]);
-    store.decided(vec![undo("c", "3\n")]);
+    store.write(ReviewLine::Decided(vec![undo("a", "1\n")]));
+    store.write(ReviewLine::Decided(vec![undo("b", "2\n")]));
+    store.write(ReviewLine::Decided(vec![undo("c", "3\n")]));
     close(store, folder.path());
     edit_journal(folder.path(), r#"{"key":"b","standing""#, r#"{"key":"b","later""#);
     let (_store, found) = open(folder.path());
