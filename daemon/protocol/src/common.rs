@@ -5,14 +5,16 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 /// Zero-based line and UTF-16 code unit, as in LSP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, TS,
+)]
 pub struct Position {
     pub line: u32,
     pub character: u32,
 }
 
 /// Half-open, as in LSP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, TS)]
 pub struct Range {
     pub start: Position,
     pub end: Position,

@@ -13,6 +13,7 @@ pub enum WholeFile {
 }
 
 #[apply(wire)]
+#[derive(Default)]
 pub struct Hunk {
     pub id: String,
     pub session_id: String,

@@ -6,6 +6,7 @@ use crate::{ApprovalDecision, ParentCall, Range, UiMessage};
 
 /// Tool call of the model.
 #[apply(wire)]
+#[derive(Default)]
 pub struct ToolNotification {
     pub session_id: String,
     pub turn_id: String,
@@ -129,8 +130,9 @@ pub struct ToolStats {
 }
 
 #[apply(wire)]
-#[derive(Copy)]
+#[derive(Copy, Default)]
 pub enum ToolState {
+    #[default]
     Queued,
     AwaitingApproval,
     Running,

@@ -7,6 +7,7 @@ use crate::{Attachment, UiMessage};
 /// A message of the conversation as it streams. Deltas append. The last one carries the complete
 /// text, which repairs a missed delta.
 #[apply(wire)]
+#[derive(Default)]
 pub struct MessageNotification {
     pub session_id: String,
     pub turn_id: String,
@@ -40,9 +41,10 @@ pub struct MessageNotification {
 }
 
 #[apply(wire)]
-#[derive(Copy)]
+#[derive(Copy, Default)]
 pub enum MessageRole {
     User,
+    #[default]
     Assistant,
     Thinking,
     /// Guidance that the daemon added for the model; shown dimmed, never hidden.

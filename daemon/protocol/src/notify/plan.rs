@@ -27,6 +27,7 @@ pub enum Panel {
 }
 
 #[apply(wire)]
+#[derive(Default)]
 pub struct PlanItem {
     /// Stable across replacements of the list.
     pub id: String,
@@ -71,8 +72,9 @@ pub struct LinkedCommand {
 }
 
 #[apply(wire)]
-#[derive(Copy)]
+#[derive(Copy, Default)]
 pub enum ItemStatus {
+    #[default]
     Pending,
     InProgress,
     Completed,

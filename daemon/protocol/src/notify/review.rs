@@ -6,6 +6,7 @@ use crate::Hunk;
 
 /// Proposed edits of one file. Without hunks nothing is pending there.
 #[apply(wire)]
+#[derive(Default)]
 pub struct ReviewNotification {
     pub uri: String,
     /// Path relative to the workspace folder, with `/`.
@@ -24,8 +25,9 @@ pub struct ReviewNotification {
 }
 
 #[apply(wire)]
-#[derive(Copy)]
+#[derive(Copy, Default)]
 pub enum FileKind {
+    #[default]
     Edited,
     /// The agent created the file; rejecting its text deletes it.
     Created,

@@ -6,7 +6,7 @@ use cairn_core::{
     ids::{FileKey, SessionId, TurnId},
     review::{FileOperationKind, Origin},
 };
-use cairn_protocol::{FileKind, Notice, ReviewNotification};
+use cairn_protocol::{Notice, ReviewNotification};
 
 use super::{Reviews, decisions::patch_for_model, tracked_file::TrackedFile};
 use crate::{services::Services, workspace::path_of};
@@ -22,20 +22,6 @@ pub(crate) struct SessionEdits {
     pub(crate) awaited: bool,
 }
 
-/// A file of which nothing is proposed.
-fn without_edits(uri: String, path: String, rev: u32) -> ReviewNotification {
-    ReviewNotification {
-        uri,
-        path,
-        rev,
-        version: None,
-        kind: FileKind::Edited,
-        from: None,
-        waiting: false,
-        hunks: Vec::new(),
-    }
-}
-
 impl Reviews {
     /// Tells the client of each file whose review changed since the last time.
     pub(crate) fn publish(&mut self) {
@@ -43,7 +29,12 @@ impl Reviews {
         let mut keys: Vec<FileKey> = dirty.map(|(key, _)| key.clone()).collect();
         keys.sort();
         for (uri, path) in std::mem::take(&mut self.files.left) {
-            let gone = without_edits(uri, path, self.services.next_rev());
+            let gone = ReviewNotification {
+                uri,
+                path,
+                rev: self.services.next_rev(),
+                ..ReviewNotification::default()
+            };
             self.services.notify(Notice::Review(gone));
         }
         for key in keys {

@@ -121,21 +121,12 @@ fn hunk_of(id: String, origin: &Origin, lines: std::ops::Range<usize>) -> Hunk {
         plan_item_text: origin.plan_item_text.clone(),
         call_id: Some(origin.call.clone().into()),
         range: Range { start: at(lines.start), end: at(lines.end) },
-        old_text: String::new(),
-        new_text: String::new(),
-        removed_lines: 0,
-        added_lines: 0,
-        inline: None,
-        mixed: false,
-        typed_in: None,
-        outdated: false,
-        can_apply: None,
-        whole_file: None,
         subagent: origin.subagent.as_ref().map(|subagent| SubagentOrigin {
             session_id: subagent.session.clone().into(),
             call_id: Some(subagent.call.clone().into()),
             plan_item: subagent.plan_item.clone(),
         }),
+        ..Hunk::default()
     }
 }
 

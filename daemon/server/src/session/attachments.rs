@@ -12,7 +12,7 @@ use cairn_core::{
     sanitize::one_line,
     text::Text,
 };
-use cairn_protocol::{Attachment, AttachmentKind, Position, Range, RequestProblem, ReviewMode};
+use cairn_protocol::{Attachment, AttachmentKind, Range, RequestProblem, ReviewMode};
 
 use super::{Sessions, configuration::Configuration};
 use crate::{
@@ -154,10 +154,7 @@ impl AttachmentReader {
             }
             AttachmentKind::Selection => {
                 let (path, _) = self.path(uri)?;
-                let Range { start, end } = range.unwrap_or(Range {
-                    start: Position { line: 0, character: 0 },
-                    end: Position { line: 0, character: 0 },
-                });
+                let Range { start, end } = range.unwrap_or_default();
                 let content = AttachedContent::Selection {
                     first_line: start.line.saturating_add(1),
                     last_line: end.line.max(start.line).saturating_add(1),

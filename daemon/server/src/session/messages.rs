@@ -198,14 +198,8 @@ impl SessionEntry {
             rev: self.services.next_rev(),
             item_id,
             role,
-            delta: String::new(),
-            text: None,
-            incomplete: false,
-            notice: None,
             at: Some(at),
-            ended_at: None,
-            unread: false,
-            attachments: Vec::new(),
+            ..MessageNotification::default()
         }
     }
 }

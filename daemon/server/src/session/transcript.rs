@@ -66,18 +66,8 @@ impl SessionEntry {
                     call_id: call_id.into(),
                     name: name.into(),
                     title: Box::new(ToolLabel::Named { title: name.into() }.message()),
-                    state: ToolState::Queued,
-                    plan_item: None,
-                    detail: None,
-                    uri: None,
                     parent: self.subagent.as_ref().map(|subagent| parent_call(&subagent.parent)),
-                    tool_kind: None,
-                    target: None,
-                    stats: None,
-                    started_at: None,
-                    ended_at: None,
-                    decision: None,
-                    completed: Vec::new(),
+                    ..ToolNotification::default()
                 });
                 self.tools.len() - 1
             }

@@ -108,12 +108,13 @@ impl PlanWork {
     }
 
     fn shown(&self, item: &TodoItem) -> PlanItem {
-        let work = self.items.get(&item.id).cloned().unwrap_or_else(|| without_work(&item.id));
+        let work = self.items.get(&item.id).cloned().unwrap_or_default();
         let running = match &self.clock {
             Some((id, since)) if *id == item.id => millis(since.elapsed()),
             _ => 0,
         };
         PlanItem {
+            id: item.id.clone(),
             content: item.content.clone(),
             active_form: item.active_form.clone(),
             status: match item.status {
@@ -130,7 +131,7 @@ impl PlanWork {
     }
 
     fn item(&mut self, id: &str) -> &mut PlanItem {
-        self.items.entry(id.to_owned()).or_insert_with(|| without_work(id))
+        self.items.entry(id.to_owned()).or_default()
     }
 }
 
@@ -138,21 +139,6 @@ impl PlanWork {
 pub(super) fn cancel_commands(item: &mut PlanItem) {
     for command in item.commands.iter_mut().filter(|command| !command.state.is_over()) {
         command.state = ToolState::Cancelled;
-    }
-}
-
-fn without_work(id: &str) -> PlanItem {
-    PlanItem {
-        id: id.to_owned(),
-        content: String::new(),
-        active_form: String::new(),
-        status: ItemStatus::Pending,
-        blocked: false,
-        blocked_by: Vec::new(),
-        files: Vec::new(),
-        commands: Vec::new(),
-        calls: 0,
-        elapsed_ms: 0,
     }
 }
 

@@ -9,9 +9,7 @@ pub(crate) fn plan_history(
     params: &PlanHistoryParams,
 ) -> Result<PlanHistoryResult, RequestError> {
     match sessions.entries.get(&params.session_id.as_str().into()) {
-        Some(session) => {
-            Ok(PlanHistoryResult { turns: session.work.history.iter().cloned().collect() })
-        }
+        Some(session) => Ok(PlanHistoryResult { turns: session.work.history.clone() }),
         None => Err(RequestError::from(RequestProblem::SessionUnknown)),
     }
 }

@@ -10,7 +10,6 @@ use cairn_core::{
     prompt::instructions::loaded,
     turn::Record,
 };
-
 use cairn_protocol::{
     MessageNotification, MessageRole, TranscriptEntry, TurnNotification, TurnPhase,
 };
@@ -195,14 +194,8 @@ impl Transcript {
             rev: self.next_rev(),
             item_id: format!("m{}", self.messages),
             role,
-            delta: String::new(),
             text: Some(text),
-            incomplete: false,
-            notice: None,
-            at: None,
-            ended_at: None,
-            unread: false,
-            attachments: Vec::new(),
+            ..MessageNotification::default()
         }
     }
 
