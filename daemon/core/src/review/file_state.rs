@@ -40,7 +40,7 @@ struct OperationFields {
 }
 
 /// Undecided changes of a file: its review, and the operation on the file as a whole.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FileState {
     pub review: Option<FileReview>,
     #[serde(rename = "fate")]
@@ -147,12 +147,6 @@ impl From<FileOperationKind> for OperationFields {
 }
 
 impl FileState {
-    /// State of a file without anything to decide.
-    #[must_use]
-    pub fn settled() -> FileState {
-        FileState { review: None, operation: None, form: FileForm::default() }
-    }
-
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.operation.is_none() && self.review.as_ref().is_none_or(FileReview::is_settled)

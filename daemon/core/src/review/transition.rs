@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn each_cause_outlives_a_restart() {
-        let former = Box::new(FileState::settled());
+        let former = Box::new(FileState::default());
         let causes = [
             Cause::Call { origin: origin(), accepted: true },
             Cause::Reject { ids: vec![HunkId(3)], own: OwnText::Drop },
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_call_is_proposed_or_accepted_and_its_rejection_restores_the_text() {
-        let nothing = FileState::settled();
+        let nothing = FileState::default();
         let accepted = landed(&call(Some("1\n"), Some("2\n"), true), &nothing, false);
         assert!(accepted.is_settled());
         let proposed = landed(&call(Some("1\n"), Some("2\n"), false), &nothing, false);
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_file_that_the_agent_deleted_and_wrote_again_is_edited() {
-        let nothing = FileState::settled();
+        let nothing = FileState::default();
         let deleted = landed(&call(Some("1\n"), None, false), &nothing, false);
         assert!(deleted.operation.as_ref().is_some_and(FileOperation::is_deletion));
         let written = landed(&call(None, Some("2\n"), false), &deleted, true);

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn decision(key: &str) -> Vec<DecisionUndo> {
-        let (state, effects) = (FileState::settled(), DecisionEffects::default());
+        let (state, effects) = (FileState::default(), DecisionEffects::default());
         vec![DecisionUndo { key: key.into(), state, after: None, effects }]
     }
 

@@ -55,8 +55,8 @@ impl TrackedFile {
         if target.ids.is_empty() && !target.operation {
             return None;
         }
-        let state = self.state();
-        let review = self.review.as_mut()?;
+        let state = self.state.clone();
+        let review = self.state.review.as_mut()?;
         let former = DecisionUndo {
             key: target.key.clone(),
             state,
@@ -70,9 +70,9 @@ impl TrackedFile {
         result.applied += accepted;
         result.stale += target.ids.len() as u32 - accepted;
         if target.operation
-            && self.operation.take().is_some_and(|operation| operation.is_deletion())
+            && self.state.operation.take().is_some_and(|operation| operation.is_deletion())
         {
-            self.review = None;
+            self.state.review = None;
         }
         result.applied += u32::from(target.operation);
         self.dirty = true;
@@ -84,7 +84,7 @@ impl TrackedFile {
         let before = self.outdated.len();
         self.outdated.retain(|outdated| !ids.contains(&outdated.id));
         let mut forgotten = before - self.outdated.len();
-        if let Some(review) = self.review.as_mut().filter(|_| self.absent) {
+        if let Some(review) = self.state.review.as_mut().filter(|_| self.absent) {
             forgotten += review.accept_many(ids);
         }
         self.dirty = true;
@@ -99,7 +99,7 @@ impl TrackedFile {
         feedback: Option<&str>,
         services: &Services,
     ) -> Option<Rejection> {
-        let (review, path) = (self.review.as_ref()?, &self.path);
+        let (review, path) = (self.state.review.as_ref()?, &self.path);
         let mut notified: BTreeSet<SessionId> = review
             .hunks()
             .iter()
@@ -116,7 +116,7 @@ impl TrackedFile {
             ));
         }
         let of_lines = notices.concat() + &reason(feedback);
-        if let Some(operation) = self.operation.as_ref().filter(|_| target.operation) {
+        if let Some(operation) = self.state.operation.as_ref().filter(|_| target.operation) {
             notified.extend(operation.origin.sessions().cloned());
             notices.push(match &operation.kind {
                 FileOperationKind::Deleted => {
@@ -134,7 +134,7 @@ impl TrackedFile {
         let (path, notice) = (path.clone(), notices.join("\n") + &reason(feedback));
         let former = DecisionUndo {
             key: target.key.clone(),
-            state: self.state(),
+            state: self.state.clone(),
             after: Some(after),
             effects: DecisionEffects { moved_to, notified, ..DecisionEffects::default() },
         };

@@ -135,7 +135,7 @@ impl Reviews {
         if let (FileChange::Create { .. }, Some(path)) = (&change, path_of(key)) {
             let recorded = match &transition.cause {
                 Cause::Restore { former, .. } => former.form,
-                Cause::Call { .. } | Cause::Reject { .. } | Cause::Move { .. } => entry.form,
+                Cause::Call { .. } | Cause::Reject { .. } | Cause::Move { .. } => entry.state.form,
             };
             let workspace = self.services.workspace.iter();
             workspace.for_each(|workspace| workspace.will_create(&path, recorded));
@@ -215,7 +215,7 @@ impl Reviews {
         if let (Some(entry), Some(workspace), Some(path)) =
             (entry, &self.services.workspace, path_of(key))
         {
-            entry.form = workspace.look_at_form(&path);
+            entry.state.form = workspace.look_at_form(&path);
         }
         let (files, before) = (&self.files, transition.before.as_ref());
         self.checkpoints.record_before(key, &origin.turn, before, files);
@@ -385,7 +385,7 @@ impl Reviews {
     fn record_landed(&mut self, key: &FileKey, transition: Transition, told: &[SessionId]) {
         if transition.is_accepted_operation()
             && let Some(entry) = self.files.entries.get_mut(key)
-            && entry.operation.is_some()
+            && entry.state.operation.is_some()
         {
             // Nobody was asked, so the user must be able to take it back.
             let (ids, outdated) = (Vec::new(), Vec::new());

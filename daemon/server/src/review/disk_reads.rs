@@ -80,7 +80,7 @@ impl Reviews {
     /// Files with pending edits, or that were read by a model.
     fn awaited(&self, wanted: impl Fn(&Path) -> bool) -> BTreeSet<&FileKey> {
         // A file that a late edit creates has no review until the edit arrives.
-        let awaited = |entry: &TrackedFile| entry.review.is_some() || !entry.late.is_empty();
+        let awaited = |entry: &TrackedFile| entry.state.review.is_some() || !entry.late.is_empty();
         let tracked = self.files.entries.iter().filter(|(_, entry)| awaited(entry));
         let keys = tracked.map(|(key, _)| key).chain(self.reads.keys());
         keys.filter(|key| path_of(key).is_some_and(|path| wanted(&path))).collect()
@@ -96,7 +96,7 @@ impl Reviews {
         let (mailbox, key) = (self.mailbox.clone(), key.to_owned());
         let read = self.files.next_read();
         let entry = self.files.entries.get(&key).filter(|_| purpose == DiskPurpose::Reconcile);
-        let review = entry.and_then(|entry| entry.review.as_ref());
+        let review = entry.and_then(|entry| entry.state.review.as_ref());
         let proposed = review.filter(|it| !it.hunks().is_empty()).map(|it| it.current().clone());
         let candidates = path_of(&key).map(|path| candidates(&path, changed)).unwrap_or_default();
         let on_disk = entry.and_then(|entry| entry.disk.text.clone());

@@ -161,7 +161,7 @@ impl Reviews {
             && !self.files.entries.contains_key(&to)
             && let Some(entry) = self.files.entries.get(key)
             && entry.in_flight.is_none()
-            && entry.review.as_ref().is_some_and(|review| *review.current() == proposed)
+            && entry.state.review.as_ref().is_some_and(|review| *review.current() == proposed)
         {
             return self.follow_move(key, &to, &[]);
         }
@@ -176,8 +176,8 @@ impl Reviews {
                 (Some(_), Some(_)) => {}
                 // A document with unsaved text holds the edits.
                 (Some(document), None) => {
-                    entry.absent |= entry.review.is_some()
-                        && entry.operation.is_none()
+                    entry.absent |= entry.state.review.is_some()
+                        && entry.state.operation.is_none()
                         && entry.disk.text.as_ref() == Some(&document.text);
                 }
                 (None, Some(text)) => entry.record_read(text),

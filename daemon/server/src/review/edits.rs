@@ -90,7 +90,7 @@ impl TrackedFile {
             (Some(_), None) => return Err(Proposed::Stale.into()),
             (Some(_), Some(_)) if self.absent => return Err(NotSent::with_read(Proposed::Stale)),
             (None, Some(base))
-                if self.review.as_ref().is_some_and(|review| review.current() != base) =>
+                if self.state.review.as_ref().is_some_and(|review| review.current() != base) =>
             {
                 // Either the file changed unseen, or an edit arrived after the tool read it.
                 return Err(NotSent::with_read(Proposed::Stale));
@@ -129,7 +129,7 @@ impl TrackedFile {
         text: String,
         open: Option<&Document>,
     ) -> Plan {
-        let review = self.review.as_mut().filter(|_| !self.absent).ok_or(Proposed::Stale)?;
+        let review = self.state.review.as_mut().filter(|_| !self.absent).ok_or(Proposed::Stale)?;
         if let Some(document) = open
             && *review.current() != document.text
         {
@@ -164,7 +164,7 @@ impl TrackedFile {
         }
         let FileSnapshot { state, text: after, .. } = before;
         if now == after {
-            self.change_state(|present| *present = state);
+            self.state = state;
             self.absent = after.is_none();
             self.dirty = true;
             return Err(UNCHANGED.into());
@@ -176,7 +176,7 @@ impl TrackedFile {
     /// Makes an outdated proposal again, on the user's request.
     fn plan_outdated(&self, id: HunkId) -> Plan {
         let outdated = self.outdated.iter().find(|it| it.id == id).ok_or(Proposed::Stale)?;
-        let current = self.review.as_ref().ok_or(Proposed::Stale)?.current().clone();
+        let current = self.state.review.as_ref().ok_or(Proposed::Stale)?.current().clone();
         let range = outdated.place(&current).filter(|_| !self.absent);
         let mut after = current.clone();
         after.replace(range.ok_or(Proposed::Refused(EditProblem::LinesGone))?, &outdated.new_text);
@@ -203,7 +203,7 @@ impl TrackedFile {
             if open.is_some() {
                 return Err(Proposed::Stale.into());
             }
-            self.change_state(|state| *state = *former);
+            self.state = *former;
             (self.absent, self.dirty) = (true, true);
             return Err(NotSent::with_read(UNCHANGED));
         };
@@ -221,13 +221,13 @@ impl TrackedFile {
         if target == after {
             return Err(self.undo_accept(*former, &after, accepted.as_deref(), open.is_some()));
         }
-        if self.review.is_none() && (review.existed() || !after.is_empty()) {
+        if self.state.review.is_none() && (review.existed() || !after.is_empty()) {
             // It was forgotten when nothing was pending. The edit is checked by its hash.
             let text = open.map_or(&after, |document| &document.text);
-            self.review = Some(FileReview::new(text.clone()));
+            self.state.review = Some(FileReview::new(text.clone()));
         }
         // Without a review, the file was deleted by the rejection of its creation.
-        let current = self.review.as_ref().map(|review| review.current().clone());
+        let current = self.state.review.as_ref().map(|review| review.current().clone());
         if current.as_ref().is_some_and(|current| !same_but_last_break(current, &after)) {
             return Err(Proposed::Stale.into());
         }
@@ -245,7 +245,7 @@ impl TrackedFile {
     ) -> NotSent {
         let Some(former) = &mut state.review else { return Proposed::Stale.into() };
         let mut answer = UNCHANGED;
-        match (&self.review, accepted) {
+        match (&self.state.review, accepted) {
             (Some(review), _)
                 if review.current() == after
                     // A later edit of the agent that touches a hunk keeps its id, but not its origin.
@@ -266,9 +266,9 @@ impl TrackedFile {
             (Some(_), None) => return Proposed::Stale.into(),
             (None, _) => {}
         }
-        let read_disk = self.review.is_none() && !is_open;
-        let operation = self.operation.take().or(state.operation);
-        (self.review, self.operation, self.dirty) = (state.review, operation, true);
+        let read_disk = self.state.review.is_none() && !is_open;
+        let operation = self.state.operation.take().or(state.operation);
+        (self.state.review, self.state.operation, self.dirty) = (state.review, operation, true);
         NotSent { answer, read_disk }
     }
 }

@@ -31,8 +31,8 @@ impl TrackedFile {
         number: u64,
     ) -> Result<Cause, Proposed> {
         let to = key_of(to).ok_or(Proposed::Refused(EditProblem::PathWithoutUri))?;
-        let created = self.review.as_ref().is_some_and(|review| !review.existed());
-        let from = match &self.operation {
+        let created = self.state.review.as_ref().is_some_and(|review| !review.existed());
+        let from = match &self.state.operation {
             Some(FileOperation { kind: FileOperationKind::MovedFrom(first), .. }) => {
                 Some(first.clone())
             }
@@ -53,11 +53,12 @@ impl TrackedFile {
         &self,
         open: Option<&Document>,
     ) -> Result<PlannedEdit, Proposed> {
-        let review = self.review.as_ref().ok_or(Proposed::Stale)?;
-        match self.operation.as_ref().map(|operation| &operation.kind) {
+        let review = self.state.review.as_ref().ok_or(Proposed::Stale)?;
+        match self.state.operation.as_ref().map(|operation| &operation.kind) {
             Some(FileOperationKind::Deleted) if self.absent => {
                 let (review, text) = review.without_proposals();
-                let former = FileState { review: Some(review), operation: None, form: self.form };
+                let former =
+                    FileState { review: Some(review), operation: None, form: self.state.form };
                 let cause = Cause::Restore { former: Box::new(former), is_undo: false };
                 Ok(Transition { before: None, after: Some(text), cause }.into())
             }
@@ -82,15 +83,16 @@ impl Reviews {
             return None;
         };
         let deleted_there = self.files.entries.get(&to).is_some_and(|it| {
-            it.operation.as_ref().is_some_and(FileOperation::is_deletion) && it.review.is_some()
+            it.state.operation.as_ref().is_some_and(FileOperation::is_deletion)
+                && it.state.review.is_some()
         });
-        let of_file = operation.as_ref().or(entry.operation.as_ref()).map(|it| &it.origin);
+        let of_file = operation.as_ref().or(entry.state.operation.as_ref()).map(|it| &it.origin);
         let moved_by = origin.as_ref().or(of_file).into_iter();
         let notified: Vec<SessionId> = moved_by.flat_map(Origin::sessions).cloned().collect();
         if let (Some(origin), true) = (origin, deleted_there) {
             // The file deleted there is edited now, and the file here is deleted.
             if let Some(entry) = self.files.entries.get_mut(from) {
-                entry.change_state(|state| state.delete(Some(&base), &origin, number));
+                entry.state.delete(Some(&base), &origin, number);
                 (entry.absent, entry.dirty) = (true, true);
             }
             if let Some(there) = self.files.entries.get_mut(&to) {
@@ -104,8 +106,8 @@ impl Reviews {
         }
         self.follow_move(from, &to, &notified);
         if let Some(entry) = self.files.entries.get_mut(&to) {
-            entry.operation = operation;
-            entry.review.get_or_insert_with(|| FileReview::new(base));
+            entry.state.operation = operation;
+            entry.state.review.get_or_insert_with(|| FileReview::new(base));
         }
         // In this order: between the two it is better known twice than not at all.
         self.files.store_file(&to);
@@ -131,7 +133,8 @@ impl Reviews {
         entry.path = self.services.display(&path);
         (entry.absent, entry.dirty) = (false, true);
         let there = FileOperationKind::MovedFrom(to.to_owned());
-        entry.operation = entry
+        entry.state.operation = entry
+            .state
             .operation
             .take()
             .filter(|operation| !operation.is_deletion() && operation.kind != there);
@@ -187,8 +190,8 @@ impl Reviews {
                     (late, self.files.entries.get_mut(&new))
                 {
                     // The agent's move, after all.
-                    entry.operation = operation;
-                    entry.review.get_or_insert_with(|| FileReview::new(base));
+                    entry.state.operation = operation;
+                    entry.state.review.get_or_insert_with(|| FileReview::new(base));
                     entry.dirty = true;
                 }
             }

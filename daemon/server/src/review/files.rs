@@ -83,7 +83,7 @@ impl Files {
     }
 
     pub(super) fn state(&self, key: &FileKey) -> FileState {
-        self.entries.get(key).map_or_else(FileState::settled, TrackedFile::state)
+        self.entries.get(key).map(|entry| entry.state.clone()).unwrap_or_default()
     }
 
     /// Queues the present state of the file for the store.

@@ -26,7 +26,7 @@ impl TrackedFile {
             if self.seen_again(text) || self.late_landed(Some(text)) {
                 return;
             }
-            if let Some(review) = &mut self.review
+            if let Some(review) = &mut self.state.review
                 && review.current() != text
             {
                 self.by_others = true;
@@ -48,9 +48,9 @@ impl TrackedFile {
             let is_of_agent = matches!(in_flight.transition.cause, Cause::Call { .. });
             if let (true, Some(before)) = (found.is_some(), in_flight.review_before.take()) {
                 // What came before was a part of it.
-                self.review = before;
+                self.state.review = before;
             } else if found.is_none() && is_of_agent && in_flight.review_before.is_none() {
-                in_flight.review_before = Some(self.review.clone());
+                in_flight.review_before = Some(self.state.review.clone());
             }
             in_flight.seen |= found.is_some();
             found
@@ -62,7 +62,7 @@ impl TrackedFile {
             users = &steps[at + 1..];
             self.late_landed(Some(&steps[at].1));
         }
-        let at_once = match (users, &mut self.review) {
+        let at_once = match (users, &mut self.state.review) {
             ([_, .., (_, after)], Some(review)) if !self.absent => review.step_to(after),
             _ => false,
         };
@@ -73,7 +73,7 @@ impl TrackedFile {
             // A document whose file is gone says nothing of it until it is saved.
             if !self.absent
                 && !at_once
-                && let Some(review) = &mut self.review
+                && let Some(review) = &mut self.state.review
             {
                 follow(review, change, text, &Author::User);
             }
@@ -91,7 +91,7 @@ impl TrackedFile {
             return;
         }
         transition.after = Some(text.clone());
-        let Some(review) = &mut self.review else { return };
+        let Some(review) = &mut self.state.review else { return };
         let last = review.hunks().last();
         let last = last.filter(|hunk| hunk.new.end == review.current().filled_lines());
         match &transition.cause {

@@ -43,7 +43,7 @@ impl TrackedFile {
         };
         let late = self.late.remove(at);
         self.land_late(&late.transition, text);
-        if let (Some(review), Some(text)) = (&mut self.review, text)
+        if let (Some(review), Some(text)) = (&mut self.state.review, text)
             && review.current() != text
         {
             self.by_others = true;
@@ -64,11 +64,11 @@ impl TrackedFile {
             self.land_late(&late.transition, text);
         }
         self.absent = text.is_none();
-        if let (Some(text), Some(review)) = (text, &mut self.review) {
+        if let (Some(text), Some(review)) = (text, &mut self.state.review) {
             self.outdated.extend(review.reconcile_restored(text));
         }
         for late in missing.iter().filter(|_| text.is_some()) {
-            let missed = text.map(|text| late.transition.missed_in(&mut self.review, text));
+            let missed = text.map(|text| late.transition.missed_in(&mut self.state.review, text));
             self.outdated.extend(missed.unwrap_or_default());
         }
         self.late = missing;
@@ -80,7 +80,7 @@ impl TrackedFile {
         if let Cause::Call { origin, .. } = &transition.cause {
             self.outdated.retain(|outdated| *outdated.origin != *origin);
         }
-        self.land_in(transition, was_absent);
+        transition.land(&mut self.state, was_absent, self.newest_edit);
     }
 
     /// The operation of a late move to this key.

@@ -31,7 +31,7 @@ impl TrackedFile {
             cause: in_flight.transition.cause.clone(),
         };
         follow(&mut review, &split.by_user, &split.after_user, &Author::User);
-        self.review = Some(review);
+        self.state.review = Some(review);
         self.dirty = true;
         self.land_now(&transition);
         Some(transition)

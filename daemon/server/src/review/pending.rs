@@ -81,10 +81,10 @@ impl Reviews {
             entry.restore(&record, text.as_ref());
             if let (true, Some(workspace)) = (entry.absent, &self.services.workspace) {
                 // The agent may write the file again.
-                workspace.remember_form(&path, entry.form);
+                workspace.remember_form(&path, entry.state.form);
             }
             // Numbers name operations of all files.
-            let number = entry.operation.as_ref().map_or(0, |operation| operation.number);
+            let number = entry.state.operation.as_ref().map_or(0, |operation| operation.number);
             self.files.edits_sent = self.files.edits_sent.max(number);
             undos.extend(entry.unfinished_undo(&record.key));
             self.files.entries.insert(record.key, entry);

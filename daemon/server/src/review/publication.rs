@@ -47,8 +47,8 @@ impl Reviews {
             entry.answer_decided();
             let was_empty = entry.published.is_empty();
             entry.publish(rev);
-            let kept =
-                entry.absent && entry.review.as_ref().is_some_and(|review| !review.is_settled());
+            let kept = entry.absent
+                && entry.state.review.as_ref().is_some_and(|review| !review.is_settled());
             let at_rest = entry.queue.is_empty()
                 && entry.in_flight.is_none()
                 && entry.late.is_empty()
@@ -60,7 +60,8 @@ impl Reviews {
             } else if let Some(path) = path_of(&key).filter(|_| !was_empty) {
                 // The user decided all of its edits.
                 let open = self.services.docs.get(&key).map(|document| document.text.clone());
-                let reviewed = || entry.review.as_ref().map(|review| review.current().clone());
+                let reviewed =
+                    || entry.state.review.as_ref().map(|review| review.current().clone());
                 let text = open.or_else(reviewed).map(|text| text.to_string());
                 self.services.sources.user_decided(&path, text.as_deref());
             }
@@ -127,7 +128,7 @@ impl Reviews {
 impl TrackedFile {
     fn proposal(&self, session_id: &SessionId, services: &Services) -> Option<String> {
         let of_session = |origin: &Origin| origin.sessions().any(|id| id == session_id);
-        let operation = self.operation.as_ref();
+        let operation = self.state.operation.as_ref();
         let mut out = String::new();
         if let Some(operation) = operation.filter(|operation| of_session(&operation.origin)) {
             out += &match &operation.kind {
@@ -139,7 +140,7 @@ impl TrackedFile {
         }
         let hunks = self.lines().iter().filter(|hunk| of_session(&hunk.origin));
         let ids: Vec<_> = hunks.map(|hunk| hunk.id).collect();
-        if let Some(review) = self.review.as_ref().filter(|_| !ids.is_empty()) {
+        if let Some(review) = self.state.review.as_ref().filter(|_| !ids.is_empty()) {
             let patch = patch_for_model(services, review, &ids, &self.path);
             let end = patch.floor_char_boundary(MOST_PATCH_BYTES);
             out += &patch[..end];

@@ -11,11 +11,7 @@ use cairn_core::{
     text::Text,
 };
 
-use super::{
-    flight::InFlight,
-    timed_out_edit::TimedOutEdit,
-    tracked_file::{Recorded, TrackedFile},
-};
+use super::{flight::InFlight, timed_out_edit::TimedOutEdit, tracked_file::TrackedFile};
 
 /// Record of a file, with its text on disk.
 #[derive(Debug)]
@@ -52,18 +48,18 @@ impl FoundFile {
 impl TrackedFile {
     /// Returns true if a change of it is undecided, or may become so.
     pub(super) fn is_pending(&self) -> bool {
-        let lines = self.review.as_ref().is_some_and(|review| !review.is_settled());
-        let created = self.review.as_ref().is_some_and(|review| !review.existed());
+        let lines = self.state.review.as_ref().is_some_and(|review| !review.is_settled());
+        let created = self.state.review.as_ref().is_some_and(|review| !review.existed());
         lines
             || created
-            || self.operation.is_some()
+            || self.state.operation.is_some()
             || self.in_flight.is_some()
             || !self.late.is_empty()
             || !self.outdated.is_empty()
     }
 
     pub(super) fn record(&self, key: &FileKey) -> FileRecord {
-        let mut state = self.state();
+        let mut state = self.state.clone();
         // What was seen stands in the review already.
         let in_flight = self.in_flight.as_ref().filter(|it| !it.seen);
         if let (None, Some(InFlight { transition, .. })) = (&state.review, in_flight) {
@@ -85,30 +81,26 @@ impl TrackedFile {
         let state = self.late.iter().find_map(TimedOutEdit::unfinished_undo)?;
         let sessions = state.review.iter().flat_map(FileReview::hunks);
         let notified = sessions.flat_map(|hunk| hunk.origin.sessions().cloned()).collect();
-        let after = self.review.as_ref().filter(|_| !self.absent).map(|it| it.current().clone());
+        let after =
+            self.state.review.as_ref().filter(|_| !self.absent).map(|it| it.current().clone());
         let effects = DecisionEffects { notified, ..DecisionEffects::default() };
         Some(DecisionUndo { key: key.to_owned(), state, after, effects })
     }
 
     pub(super) fn restore(&mut self, record: &FileRecord, text: Option<&Text>) {
-        let FileState { review, operation, form } = record.state.clone();
-        (self.saveable, self.form) = (record.saveable, form);
+        (self.saveable, self.state.form) = (record.saveable, record.state.form);
         self.outdated.clone_from(&record.outdated);
-        let edits = record.late.iter().chain(&record.under_way);
-        let late = edits.filter_map(TimedOutEdit::of_record).collect();
-        let recorded = Recorded { review, operation, late };
-        self.resume(&recorded, text);
+        self.resume(record, text);
         self.disk.text = text.cloned();
-        self.recorded = Some(recorded);
+        self.recorded = Some(Box::new(record.clone()));
         self.dirty = true;
     }
 
     /// Continues from what was recorded with the present text.
-    pub(super) fn resume(&mut self, recorded: &Recorded, text: Option<&Text>) {
-        let Recorded { review, operation, late } = recorded.clone();
-        (self.review, self.operation) = (review, operation);
+    pub(super) fn resume(&mut self, record: &FileRecord, text: Option<&Text>) {
+        self.state = FileState { form: self.state.form, ..record.state.clone() };
         self.absent = text.is_none();
-        self.resume_late(late, text);
+        self.resume_late(on_their_way(record), text);
         if !self.absent {
             self.returned();
         }
@@ -118,7 +110,7 @@ impl TrackedFile {
     /// there is to say about it.
     pub(super) fn seen_again(&mut self, text: &Text) -> bool {
         let Some(recorded) = self.recorded.take() else { return false };
-        let Some(found) = self.review.as_ref().map(FileReview::current) else { return false };
+        let Some(found) = self.state.review.as_ref().map(FileReview::current) else { return false };
         if found == text {
             // Nothing of it was unsaved, and something may have been decided since.
             return true;
@@ -129,12 +121,12 @@ impl TrackedFile {
             let intent = Intent { before: found.clone(), after: after.clone() };
             after != found && intent.is_likely_in(text)
         };
-        let of_record = recorded.review.as_ref().is_some_and(|review| nearer(review.current()));
-        let of_edit =
-            recorded.late.iter().filter_map(|late| late.transition.after.as_ref()).any(nearer);
+        let edits = on_their_way(&recorded);
+        let review = recorded.state.review.as_ref();
+        let of_record = review.is_some_and(|review| nearer(review.current()));
+        let of_edit = edits.iter().filter_map(|late| late.transition.after.as_ref()).any(nearer);
         // An edit that did not arrive was made for another text than the present one.
-        let is_missed = !recorded.late.is_empty()
-            && recorded.review.as_ref().is_some_and(|review| review.current() == found);
+        let is_missed = !edits.is_empty() && review.is_some_and(|review| review.current() == found);
         let ongoing = of_record || of_edit || is_missed;
         if ongoing {
             self.outdated.clear();
@@ -142,4 +134,9 @@ impl TrackedFile {
         }
         ongoing
     }
+}
+
+fn on_their_way(record: &FileRecord) -> Vec<TimedOutEdit> {
+    let edits = record.late.iter().chain(&record.under_way);
+    edits.filter_map(TimedOutEdit::of_record).collect()
 }

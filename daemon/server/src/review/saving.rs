@@ -58,7 +58,7 @@ impl Reviews {
 
     /// Files under review that are open.
     fn open_files(&self) -> impl Iterator<Item = (&FileKey, &TrackedFile)> {
-        let files = self.files.entries.iter().filter(|(_, entry)| entry.review.is_some());
+        let files = self.files.entries.iter().filter(|(_, entry)| entry.state.review.is_some());
         files.filter(|(key, _)| self.services.docs.get(key).is_some())
     }
 }

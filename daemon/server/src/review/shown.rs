@@ -43,17 +43,17 @@ impl TrackedFile {
         version: Option<i32>,
         services: &Services,
     ) -> ReviewNotification {
-        let from = self.operation.as_ref().and_then(|operation| match &operation.kind {
+        let from = self.state.operation.as_ref().and_then(|operation| match &operation.kind {
             FileOperationKind::MovedFrom(key) => path_of(key).map(|path| services.display(&path)),
             FileOperationKind::Deleted => None,
         });
-        let existed = self.review.as_ref().is_none_or(FileReview::existed);
+        let existed = self.state.review.as_ref().is_none_or(FileReview::existed);
         ReviewNotification {
             uri: self.uri.clone(),
             path: self.path.clone(),
             rev: self.rev,
             version,
-            kind: match &self.operation {
+            kind: match &self.state.operation {
                 Some(operation) if operation.is_deletion() => FileKind::Deleted,
                 Some(_) => FileKind::Moved,
                 None if existed => FileKind::Edited,
@@ -74,11 +74,12 @@ impl TrackedFile {
 
     fn hunks(&self) -> Vec<PublishedHunk> {
         let of_file = self
+            .state
             .operation
             .iter()
-            .map(|operation| hunk_of_operation(operation, self.review.as_ref()));
+            .map(|operation| hunk_of_operation(operation, self.state.review.as_ref()));
         let mut compared = 0;
-        let lines = self.review.iter().flat_map(|review| {
+        let lines = self.state.review.iter().flat_map(|review| {
             let (before, after) = (review.baseline(), review.current());
             let mut inline = |hunk: &review::Hunk| {
                 compared += bytes_of(before, &hunk.old) + bytes_of(after, &hunk.new);
@@ -101,7 +102,7 @@ impl TrackedFile {
             };
             self.lines().iter().map(published).collect::<Vec<_>>()
         });
-        let text = self.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
+        let text = self.state.review.as_ref().filter(|_| !self.absent).map(FileReview::current);
         let outdated = self.all_outdated().into_iter().map(|it| {
             let has_place = text.is_some_and(|text| it.place(text).is_some());
             shown_outdated(&it, has_place)

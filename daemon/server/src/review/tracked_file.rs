@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use cairn_core::{
-    review::{FileOperation, FileReview, FileState, Origin, Outdated, Transition},
-    text::{FileForm, Text},
+    review::{FileRecord, FileReview, FileState, Origin, Outdated, Transition},
+    text::Text,
 };
 
 use super::{
@@ -14,17 +14,15 @@ use super::{
 };
 
 /// A file the agent has proposed something for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TrackedFile {
     /// As the client spells it when the document is open, else as we do.
     pub(super) uri: String,
     /// Relative to the workspace, for people.
     pub(super) path: String,
-    pub(super) review: Option<FileReview>,
-    /// Operation of the agent on the whole file.
-    pub(super) operation: Option<FileOperation>,
-    /// Encoding of the file when the agent last changed it.
-    pub(super) form: FileForm,
+    /// Its review, the operation of the agent on the whole file, and its encoding when the agent
+    /// last changed it.
+    pub(super) state: FileState,
     /// The file on disk when it was last read, or written by the agent.
     pub(super) disk: DiskState,
     /// True if the file does not exist. Its undecided edits return with it.
@@ -41,7 +39,7 @@ pub(super) struct TrackedFile {
     /// Those that have arrived since the last publication.
     pub(super) landed: Vec<TimedOutEdit>,
     /// As it was written down by another process, until its text continues from there.
-    pub(super) recorded: Option<Recorded>,
+    pub(super) recorded: Option<Box<FileRecord>>,
     /// Proposals of which nothing stands in the text.
     pub(super) outdated: Vec<Outdated>,
     /// Rejections under way. Their calls continue when the model's session knows of them.
@@ -67,42 +65,9 @@ pub(super) struct DiskState {
     is_gits: bool,
 }
 
-/// Stored state of a file, valid until its text changes.
-#[derive(Debug, Clone)]
-pub(super) struct Recorded {
-    pub(super) review: Option<FileReview>,
-    pub(super) operation: Option<FileOperation>,
-    /// Edits that were on their way.
-    pub(super) late: Vec<TimedOutEdit>,
-}
-
 impl TrackedFile {
     pub(super) fn new(uri: String, path: String) -> Self {
-        Self {
-            uri,
-            path,
-            review: None,
-            operation: None,
-            form: FileForm::default(),
-            disk: DiskState::default(),
-            absent: false,
-            deleted_by_user: false,
-            queue: VecDeque::new(),
-            in_flight: None,
-            newest_edit: 0,
-            undecided: Vec::new(),
-            late: Vec::new(),
-            landed: Vec::new(),
-            recorded: None,
-            outdated: Vec::new(),
-            rejecting: 0,
-            saveable: false,
-            dirty: false,
-            by_others: false,
-            published: Vec::new(),
-            published_waiting: false,
-            rev: 0,
-        }
+        Self { uri, path, ..Self::default() }
     }
 
     /// Lets the calls continue of which nothing is pending.
@@ -121,13 +86,13 @@ impl TrackedFile {
 
     /// Under which calls that was done which can be decided.
     fn pending(&self) -> impl Iterator<Item = &Origin> {
-        let of_file = self.operation.iter().map(|operation| &operation.origin);
+        let of_file = self.state.operation.iter().map(|operation| &operation.origin);
         of_file.chain(self.lines().iter().map(|hunk| &*hunk.origin))
     }
 
     /// The hunks that can be decided: none in a file that is not there.
     pub(super) fn lines(&self) -> &[cairn_core::review::Hunk] {
-        match &self.review {
+        match &self.state.review {
             Some(review) if !self.absent => review.hunks(),
             Some(_) | None => &[],
         }
@@ -135,13 +100,13 @@ impl TrackedFile {
 
     /// Returns true if the file was deleted while it had undecided edits.
     pub(super) fn is_gone(&self) -> bool {
-        self.absent && self.review.is_some()
+        self.absent && self.state.review.is_some()
     }
 
     /// Proposals that nobody can reject: nothing stands in the text, or the file is gone.
     pub(super) fn all_outdated(&self) -> Vec<Outdated> {
-        let is_gone = self.absent && !self.deleted_by_user && self.operation.is_none();
-        let gone = self.review.iter().filter(|_| is_gone);
+        let is_gone = self.absent && !self.deleted_by_user && self.state.operation.is_none();
+        let gone = self.state.review.iter().filter(|_| is_gone);
         self.outdated.iter().cloned().chain(gone.flat_map(FileReview::as_outdated)).collect()
     }
 
@@ -156,7 +121,7 @@ impl TrackedFile {
     /// Makes all proposals outdated once Git has written the text. A rejection would take an
     /// equal line out of a commit.
     pub(super) fn follow_git(&mut self) {
-        let Some(review) = self.review.as_mut().filter(|_| self.disk.is_gits) else { return };
+        let Some(review) = self.state.review.as_mut().filter(|_| self.disk.is_gits) else { return };
         if self.disk.text.as_ref() == Some(review.current()) {
             self.disk.is_gits = false;
             self.outdated.extend(review.as_outdated());
@@ -188,30 +153,13 @@ impl TrackedFile {
         }
         let was_absent = std::mem::replace(&mut self.absent, transition.after.is_none());
         self.deleted_by_user &= self.absent;
-        self.land_in(transition, was_absent);
-        if let (Some(review), Some(text)) = (&mut self.review, &transition.after)
+        transition.land(&mut self.state, was_absent, self.newest_edit);
+        if let (Some(review), Some(text)) = (&mut self.state.review, &transition.after)
             && review.current() != text
         {
             // The user typed since it was sent.
             review.reconcile(text);
         }
-    }
-
-    pub(super) fn land_in(&mut self, transition: &Transition, was_absent: bool) {
-        let number = self.newest_edit;
-        self.change_state(|state| transition.land(state, was_absent, number));
-    }
-
-    pub(super) fn change_state(&mut self, change: impl FnOnce(&mut FileState)) {
-        let (review, operation) = (self.review.take(), self.operation.take());
-        let mut state = FileState { review, operation, form: self.form };
-        change(&mut state);
-        (self.review, self.operation, self.form) = (state.review, state.operation, state.form);
-    }
-
-    pub(super) fn state(&self) -> FileState {
-        let (review, operation) = (self.review.clone(), self.operation.clone());
-        FileState { review, operation, form: self.form }
     }
 
     /// A move by the agent or a decision is on its way.
@@ -222,6 +170,6 @@ impl TrackedFile {
     /// Forgets the deletion, because a file is at the path again.
     pub(super) fn returned(&mut self) {
         (self.absent, self.deleted_by_user) = (false, false);
-        self.operation = self.operation.take().filter(|operation| !operation.is_deletion());
+        self.state.operation.take_if(|operation| operation.is_deletion());
     }
 }

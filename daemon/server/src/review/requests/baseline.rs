@@ -7,6 +7,6 @@ use crate::review::Reviews;
 pub(crate) fn baseline(reviews: &Reviews, params: &BaselineParams) -> BaselineResult {
     let files = &reviews.files;
     let entry = files.key_of(&params.uri).and_then(|key| files.entries.get(&key));
-    let review = entry.and_then(|entry| entry.review.as_ref());
+    let review = entry.and_then(|entry| entry.state.review.as_ref());
     BaselineResult { text: review.map(|review| review.baseline().to_string()) }
 }

@@ -230,6 +230,7 @@ fn targets(files: &Files, params: &DecideParams, stale: &mut u32) -> Vec<Target>
             is_wanted && as_seen
         };
         let operation = entry
+            .state
             .operation
             .as_ref()
             .is_some_and(|operation| wanted(&operation.id(), &operation.origin));

@@ -13,7 +13,7 @@ fn state(before: &str, after: &str) -> FileState {
     let mut review = FileReview::new(before.clone());
     let change = Change::between(&before, &after);
     review.apply(&change, &Author::Agent(Origin::default())).unwrap();
-    FileState { review: Some(review), ..FileState::settled() }
+    FileState { review: Some(review), ..FileState::default() }
 }
 
 fn record(key: &str, before: &str, after: &str) -> FileRecord {
