@@ -10,19 +10,17 @@
 //! functions block. A file that cannot be read is renamed and reported, never overwritten.
 
 use std::{
-    fs::{self, File, TryLockError},
-    io::{self, ErrorKind, Read, Write},
+    fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, bail, ensure};
 use cairn_core::policy::command::Rule;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
-use tempfile::NamedTempFile;
 
-use super::files::{create_folder, private, sync_folder};
+use super::files::{self, create_folder};
 
 const FILE: &str = "allowed-commands.json";
 const LOCK: &str = "allowed-commands.lock";
@@ -30,7 +28,6 @@ const DAMAGED: &str = "allowed-commands.damaged";
 const VERSION: u64 = 2;
 /// Longest wait for the lock. Other daemons hold it for milliseconds, or hang.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
-const LOCK_POLL: Duration = Duration::from_millis(2);
 const MAX_FILE: u64 = 1024 * 1024;
 const MAX_RULES: usize = 1_000;
 
@@ -145,7 +142,7 @@ impl Allowed {
 
     fn load(&self) -> Result<Vec<AllowedRule>, Unread> {
         let path = self.state.join(FILE);
-        let text = match read_text(&path) {
+        let text = match files::read_text(&path, MAX_FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unread::Missing),
             Err(error) if error.kind() == ErrorKind::InvalidData => {
@@ -185,50 +182,15 @@ impl Allowed {
             _definitions: IgnoredAny,
         };
         let contents = Contents { version: VERSION, rules: kept.iter().map(entry).collect() };
-        // Made 0600.
-        let mut file = NamedTempFile::new_in(&self.state)?;
-        file.write_all(&serde_json::to_vec_pretty(&contents)?)?;
-        file.as_file().sync_all()?;
-        file.persist(self.state.join(FILE))?;
-        sync_folder(&self.state)?;
-        Ok(())
+        Ok(files::replace(&self.state.join(FILE), &serde_json::to_vec_pretty(&contents)?)?)
     }
 
     fn lock(&self) -> anyhow::Result<File> {
         let path = self.state.join(LOCK);
-        let file = private()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(&path)
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
-        let deadline = Instant::now() + LOCK_WAIT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    thread::sleep(LOCK_POLL);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    bail!("another process holds {} for too long", path.display())
-                }
-                Err(TryLockError::Error(error)) => return Err(error).context("cannot lock"),
-            }
-        }
+        let lock = files::lock(&path, LOCK_WAIT);
+        let lock = lock.with_context(|| format!("{} cannot be locked", path.display()))?;
+        lock.with_context(|| format!("another process holds {} for too long", path.display()))
     }
-}
-
-/// Reads a text file. Follows no link and waits for no pipe. Fails with `InvalidData` if the file is not
-/// text or is too long.
-fn read_text(path: &Path) -> io::Result<String> {
-    let file = private().read(true).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.len() > MAX_FILE {
-        return Err(io::Error::new(ErrorKind::InvalidData, "it is no file of rules"));
-    }
-    let mut text = String::new();
-    file.take(MAX_FILE).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 #[cfg(test)]
@@ -319,7 +281,7 @@ mod tests {
     #[test]
     fn concurrent_additions_are_all_stored() {
         let state = tempfile::tempdir().unwrap();
-        thread::scope(|scope| {
+        std::thread::scope(|scope| {
             for writer in 0..4 {
                 let allowed = Allowed::new(state.path());
                 scope.spawn(move || {

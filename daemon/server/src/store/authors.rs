@@ -8,17 +8,16 @@
 //! Functions of this file block. A record is replaced as a whole.
 
 use std::{
-    fs::{self, File},
-    io::{self, ErrorKind, Read, Write},
+    fs::{self},
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
 use super::{
-    files::{create_folder, sync_folder},
+    files::{self, create_folder},
     sessions,
 };
 
@@ -55,26 +54,16 @@ impl AuthorsFile {
 
     /// `None`: no command of the agent ran in this workspace.
     pub fn read(&self) -> io::Result<Option<Authors>> {
-        let file = match File::open(&self.0) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let mut text = Vec::new();
-        file.take(LONGEST).read_to_end(&mut text)?;
-        serde_json::from_slice(&text).map(Some).map_err(io::Error::other)
+        match files::read_text(&self.0, LONGEST) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            text => serde_json::from_str(&text?).map(Some).map_err(io::Error::other),
+        }
     }
 
     /// Durable when it returns.
     pub fn write(&self, authors: &Authors) -> io::Result<()> {
-        let folder = self.0.parent().ok_or(ErrorKind::InvalidInput)?;
-        create_folder(folder)?;
-        // Made 0600.
-        let mut file = NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec(authors).map_err(io::Error::other)?)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.0).map_err(|error| error.error)?;
-        sync_folder(folder)
+        create_folder(self.0.parent().ok_or(ErrorKind::InvalidInput)?)?;
+        files::replace(&self.0, &serde_json::to_vec(authors).map_err(io::Error::other)?)
     }
 
     /// Keeps an unreadable record under another name.

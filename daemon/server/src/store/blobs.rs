@@ -22,7 +22,7 @@ use cairn_core::text::Text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::files::{create_folder, private, sync_folder};
+use super::files::{self, create_folder, private, sync_folder};
 
 const TEMPORARY: &str = ".new-";
 const BAD: &str = ".bad";
@@ -163,10 +163,8 @@ impl TryFrom<String> for Sha256Hex {
 
 /// Follows no link, waits for no pipe. More than a text can be is enough to see that it is none.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let Some(file) = present(private().read(true).open(path))? else { return Ok(None) };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "is not a regular file"));
-    }
+    let opened = files::open(path, private().read(true));
+    let Some(file) = present(opened)? else { return Ok(None) };
     let mut text = Vec::new();
     file.take(MAX_TEXT as u64 + 1).read_to_end(&mut text)?;
     Ok(Some(text))

@@ -28,11 +28,11 @@ use std::{
     io::{self, ErrorKind, Seek, SeekFrom, Write},
     ops::ControlFlow,
     path::{Path, PathBuf},
-    thread,
     time::{Duration, SystemTime},
 };
 
 use self::lines::Scan;
+use super::files;
 
 pub use self::{
     lines::JournalRecord,
@@ -143,8 +143,8 @@ impl Journal {
 
     /// Passes each valid record to `visit`, in order, and repairs the end of the file.
     pub fn open(path: &Path, mut visit: impl FnMut(JournalRecord<'_>)) -> io::Result<Opened> {
-        let (file, refused) = match open_file(path, &mut appending()) {
-            Err(error) if is_refusal(&error) => (open_file(path, &mut options())?, Some(error)),
+        let (file, refused) = match files::open(path, &mut appending()) {
+            Err(error) if is_refusal(&error) => (files::open(path, &mut options())?, Some(error)),
             file => (file?, None),
         };
         let lock = match refused {
@@ -265,30 +265,30 @@ pub fn read(
     path: &Path,
     visit: impl FnMut(JournalRecord<'_>) -> ControlFlow<()>,
 ) -> io::Result<Recovery> {
-    let file = open_file(path, &mut options())?;
+    let file = files::open(path, &mut options())?;
     Ok(Recovery::of(&lines::scan(&file, visit)?))
 }
 
 /// Visits the good lines in the last `bytes` of the file, oldest first, without checking earlier ones.
 pub fn tail(path: &Path, bytes: u64, visit: impl FnMut(&[u8])) -> io::Result<()> {
-    lines::tail(&open_file(path, &mut options())?, bytes, visit)
+    lines::tail(&files::open(path, &mut options())?, bytes, visit)
 }
 
 /// Sets the time of the last write, for a write that is not treated as a use.
 pub fn set_modified(path: &Path, time: SystemTime) -> io::Result<()> {
-    open_file(path, &mut appending())?.set_modified(time)
+    files::open(path, &mut appending())?.set_modified(time)
 }
 
 /// True if a process, or this one, has the journal open for writing.
 pub fn is_locked(path: &Path) -> bool {
     // A shared lock, so that two readers do not exclude each other; a writer tries again until then.
-    open_file(&beside(path, ".lock"), &mut options())
+    files::open(&beside(path, ".lock"), &mut options())
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Removes a journal and the files next to it. `false`: it is open for writing.
 pub fn remove(path: &Path) -> io::Result<bool> {
-    open_file(path, &mut options())?;
+    files::open(path, &mut options())?;
     let Some(lock) = Lock::take(path)? else { return Ok(false) };
     fs::remove_file(path)?;
     for number in 1..=MAX_TORN {
@@ -305,7 +305,7 @@ pub fn remove(path: &Path) -> io::Result<bool> {
 
 /// Moves a journal and its torn ends into a folder. `false`: it is open for writing.
 pub fn move_into(path: &Path, folder: &Path) -> io::Result<bool> {
-    open_file(path, &mut options())?;
+    files::open(path, &mut options())?;
     let Some(lock) = Lock::take(path)? else { return Ok(false) };
     create_folder(folder)?;
     let to = folder.join(path.file_name().unwrap_or_default());
@@ -319,7 +319,7 @@ pub fn move_into(path: &Path, folder: &Path) -> io::Result<bool> {
 /// Moves a journal and its torn ends from a folder to their place. Fails if the place has a journal.
 pub fn move_out_of(folder: &Path, path: &Path) -> io::Result<()> {
     let from = folder.join(path.file_name().unwrap_or_default());
-    open_file(&from, &mut options())?;
+    files::open(&from, &mut options())?;
     create_folder(folder_of(path)?)?;
     let lock = Lock::take(path)?.ok_or(ErrorKind::AlreadyExists)?;
     if fs::exists(path)? {
@@ -346,24 +346,14 @@ fn move_all(from: &Path, to: &Path) -> io::Result<()> {
 /// Lock of a journal that is open for writing.
 struct Lock(File);
 
-/// Number of tries in 300 ms: a reader holds the lock for a moment, and a child of a daemon that was
-/// killed between fork and exec holds it until its exec.
-const TRIES: u32 = 100;
-const BETWEEN_TRIES: Duration = Duration::from_millis(3);
+/// Longest wait for a lock: a reader holds it for a moment, and a child of a daemon that was killed
+/// between fork and exec holds it until its exec.
+const LOCK_WAIT: Duration = Duration::from_millis(300);
 
 impl Lock {
     /// `None`: another one has it.
     fn take(path: &Path) -> io::Result<Option<Self>> {
-        let path = beside(path, ".lock");
-        let file = open_file(&path, options().write(true).create(true).truncate(false))?;
-        for _ in 0..TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(Self(file))),
-                Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_TRIES),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
-        Ok(None)
+        Ok(files::lock(&beside(path, ".lock"), LOCK_WAIT)?.map(Self))
     }
 }
 
@@ -422,14 +412,6 @@ fn options() -> OpenOptions {
     let mut options = private();
     options.read(true);
     options
-}
-
-fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "is not a regular file"));
-    }
-    Ok(file)
 }
 
 /// True for errors after which the file may still be readable.

@@ -15,11 +15,10 @@
 //! Never overwrites a file it could not read, and never assigns an id twice.
 
 use std::{
-    fs::{self, File, TryLockError},
-    io::{ErrorKind, Read, Write},
+    fs::{self, File},
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, anyhow, bail, ensure};
@@ -27,7 +26,7 @@ use cairn_core::plan::graph::{Graph, GraphTask};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use super::files::{create_folder, private, sync_folder};
+use super::files::{self, create_folder, sync_folder};
 
 const VERSION: u64 = 1;
 const LOCK: &str = ".lock";
@@ -36,7 +35,6 @@ const TEMPORARY: &str = ".new-";
 
 /// Longest wait for the lock. Other daemons hold it for milliseconds, or hang.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
-const LOCK_POLL: Duration = Duration::from_millis(2);
 /// Maximum size of a file, far beyond a valid task.
 const MAX_FILE: u64 = 256 * 1024;
 const MAX_ENTRIES: usize = 5_000;
@@ -109,29 +107,14 @@ impl TaskList {
 
     fn lock(&self) -> anyhow::Result<File> {
         let path = self.folder.join(LOCK);
-        let file = private()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(&path)
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
-        let deadline = Instant::now() + self.lock_wait;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    thread::sleep(LOCK_POLL);
-                }
-                Err(TryLockError::WouldBlock) => bail!(
-                    "another process has held the task list for {:.0?}; see who has {} open",
-                    self.lock_wait,
-                    path.display()
-                ),
-                Err(TryLockError::Error(error)) => {
-                    return Err(error).context("the task list cannot be locked");
-                }
-            }
-        }
+        let lock = files::lock(&path, self.lock_wait);
+        lock.with_context(|| format!("{} cannot be locked", path.display()))?.with_context(|| {
+            format!(
+                "another process has held the task list for {:.0?}; see who has {} open",
+                self.lock_wait,
+                path.display()
+            )
+        })
     }
 
     fn load(&self) -> anyhow::Result<Contents> {
@@ -250,7 +233,7 @@ fn task_id(name: &str) -> Option<u32> {
 }
 
 fn read_task(path: &Path, id: u32) -> anyhow::Result<GraphTask> {
-    let text = read_text(path, MAX_FILE)?;
+    let text = files::read_text(path, MAX_FILE)?;
     let mut file: Value = serde_json::from_str(&text)?;
     let version = file.get("version").ok_or_else(|| anyhow!("has no version"))?;
     ensure!(
@@ -269,19 +252,8 @@ fn read_task(path: &Path, id: u32) -> anyhow::Result<GraphTask> {
 fn read_mark(path: &Path) -> anyhow::Result<u32> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
-        _ => Ok(read_text(path, 16)?.trim().parse()?),
+        _ => Ok(files::read_text(path, 16)?.trim().parse()?),
     }
-}
-
-/// Follows no link, waits for no pipe.
-fn read_text(path: &Path, limit: u64) -> anyhow::Result<String> {
-    let file = private().read(true).open(path)?;
-    let found = file.metadata()?;
-    ensure!(found.is_file(), "is not a regular file");
-    ensure!(found.len() <= limit, "is {} bytes long", found.len());
-    let mut text = String::new();
-    file.take(limit).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 #[cfg(test)]
