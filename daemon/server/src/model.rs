@@ -6,6 +6,7 @@ pub mod anthropic;
 pub mod check;
 pub mod choose;
 pub mod clean;
+pub mod client;
 pub mod encoding;
 mod failure;
 mod family;
@@ -75,13 +76,4 @@ pub struct ModelRequest {
     pub session: SessionId,
     /// Limit of the answer in tokens. `None`: the default of the format applies.
     pub max_tokens: Option<u32>,
-}
-
-/// Use of tools that the request demands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ToolChoice {
-    #[default]
-    Auto,
-    /// The model must call a tool. For tests with models that are too small to decide well.
-    Required,
 }

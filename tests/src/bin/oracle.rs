@@ -10,14 +10,11 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, bail, ensure};
 use cairn::model::{
-    ModelRequest, Provider, ToolChoice,
-    anthropic::{Anthropic, AnthropicConfig},
-    check,
+    ModelRequest, Provider, check,
     choose::Choice,
+    client::{Client, Format, ServerConfig},
     http::BaseUrl,
     manners::KnownServer,
-    openai::{OpenAi, OpenAiConfig},
-    responses::Responses,
     window::ContextSettings,
 };
 use cairn_core::{
@@ -33,27 +30,23 @@ fn main() -> anyhow::Result<()> {
     let base = BaseUrl::parse(&url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let messages = |tool_choice| {
-            let config = AnthropicConfig::new(base.clone(), "local", None);
-            Anthropic::new(AnthropicConfig { tool_choice, ..config })
+        let client = |format, must_call| {
+            let config = ServerConfig::new(base.clone(), "local", None);
+            Client::new(format, ServerConfig { must_call, ..config }, KnownServer::default())
         };
-        check("Messages", messages(ToolChoice::Required), messages(ToolChoice::Auto)).await?;
-        let chat = |tool_choice| {
-            let config = OpenAiConfig::new(base.clone(), "local", None);
-            OpenAi::new(OpenAiConfig { tool_choice, ..config })
-        };
-        check("Chat Completions", chat(ToolChoice::Required), chat(ToolChoice::Auto)).await?;
-        let responses = |tool_choice| {
-            let config = OpenAiConfig::new(base.clone(), "local", None);
-            Responses::new(OpenAiConfig { tool_choice, ..config })
-        };
-        check("Responses", responses(ToolChoice::Required), responses(ToolChoice::Auto)).await?;
-        check_model(chat(ToolChoice::Required)).await
+        for (name, format) in [
+            ("Messages", Format::Messages),
+            ("Chat Completions", Format::Chat),
+            ("Responses", Format::Responses),
+        ] {
+            check(name, client(format, true), client(format, false)).await?;
+        }
+        check_model(client(Format::Chat, true)).await
     })
 }
 
 /// The check of a model. Its calls are forced, for the model is too small to decide well.
-async fn check_model(forced: OpenAi) -> anyhow::Result<()> {
+async fn check_model(forced: Client) -> anyhow::Result<()> {
     let choice = Choice {
         provider: Arc::new(forced),
         info: ModelInfo { provider: "openai".into(), name: "local".into(), replay: false },

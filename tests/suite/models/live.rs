@@ -5,11 +5,10 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use cairn::model::{
     ModelRequest, Provider,
-    anthropic::{Anthropic, AnthropicConfig},
     choose::Keys,
+    client::{Client, Format, ServerConfig},
     http::{BaseUrl, Patience},
-    openai::{OpenAi, OpenAiConfig},
-    responses::Responses,
+    manners::KnownServer,
 };
 use cairn_core::{
     conversation::{
@@ -33,20 +32,13 @@ fn provider(wire: Wire, base_url: &str, idle: Duration) -> Arc<dyn Provider> {
     let mut keys = Keys::default();
     keys.set("anthropic", Some(base_url), Some(KEY.into())).unwrap();
     let key = keys.anthropic.into_values().next();
-    match wire {
-        Wire::Anthropic => {
-            let config = AnthropicConfig::new(base, "m", key);
-            Arc::new(Anthropic::new(AnthropicConfig { patience, ..config }))
-        }
-        Wire::OpenAi => {
-            let config = OpenAiConfig::new(base, "m", key);
-            Arc::new(OpenAi::new(OpenAiConfig { patience, ..config }))
-        }
-        Wire::Responses => {
-            let config = OpenAiConfig::new(base, "m", key);
-            Arc::new(Responses::new(OpenAiConfig { patience, ..config }))
-        }
-    }
+    let format = match wire {
+        Wire::Anthropic => Format::Messages,
+        Wire::OpenAi => Format::Chat,
+        Wire::Responses => Format::Responses,
+    };
+    let config = ServerConfig { patience, ..ServerConfig::new(base, "m", key) };
+    Arc::new(Client::new(format, config, KnownServer::default()))
 }
 
 async fn ask(provider: &dyn Provider, messages: &[u8]) -> Vec<ModelEvent> {

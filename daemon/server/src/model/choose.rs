@@ -21,14 +21,12 @@ pub use settings::{ApiChoice, ModelSettings, ProviderChoice};
 use unusable::Unusable;
 
 use super::{
-    Provider,
-    anthropic::{self, Anthropic, AnthropicConfig},
+    Provider, anthropic,
+    client::{Client, Format, ServerConfig},
     http::BaseUrl,
     manners::{KnownServer, KnownServers},
-    openai::{self, OpenAi, OpenAiConfig},
-    problem,
+    openai, problem,
     replay::ReplayProvider,
-    responses::Responses,
     server::ModelServer,
 };
 
@@ -121,15 +119,15 @@ pub fn choose(
 /// Name of the model, and the provider that answers with it.
 fn provider(
     wanted: ProviderChoice,
-    anthropic: Result<AnthropicConfig, Failure>,
-    openai: Result<OpenAiConfig, Failure>,
+    anthropic: Result<ServerConfig, Failure>,
+    openai: Result<ServerConfig, Failure>,
     settings: &ModelSettings,
     known: &KnownServer,
 ) -> (String, Arc<dyn Provider>) {
     match (wanted, anthropic, openai) {
         (ProviderChoice::Anthropic, Ok(config), _) => {
             let model = config.model.clone();
-            (model, Arc::new(Anthropic::new(config).knowing(known.clone())))
+            (model, Arc::new(Client::new(Format::Messages, config, known.clone())))
         }
         (ProviderChoice::Anthropic, Err(failure), _) => {
             (name_or(settings, ANTHROPIC_MODELS[0]), Arc::new(Unusable(failure)))
@@ -200,13 +198,11 @@ pub fn model_server(
     match provider {
         ProviderChoice::Anthropic => {
             let config = anthropic_candidate(&settings, keys, environment)?;
-            let own = config.base_url.origin() != anthropic::OFFICIAL_BASE_URL;
-            Ok(ModelServer::anthropic(config, own))
+            Ok(ModelServer::new(Format::Messages, config))
         }
         ProviderChoice::OpenAi => {
             let config = openai_candidate(&settings, keys, environment)?;
-            let own = !openai::is_official(&config.base_url);
-            Ok(ModelServer::openai(config, own))
+            Ok(ModelServer::new(Format::Chat, config))
         }
         ProviderChoice::Auto | ProviderChoice::Replay => {
             let message = "Only Anthropic and servers with the format of OpenAI list models.";
@@ -234,7 +230,7 @@ fn anthropic_candidate(
     settings: &ModelSettings,
     keys: &Keys,
     environment: &Environment,
-) -> Result<AnthropicConfig, Failure> {
+) -> Result<ServerConfig, Failure> {
     let default_origin =
         non_empty(&environment.anthropic_base_url).unwrap_or(anthropic::OFFICIAL_BASE_URL);
     let base = parse_base(
@@ -251,7 +247,7 @@ fn anthropic_candidate(
         let advice = Advice::SetKey { variable: "ANTHROPIC_API_KEY" };
         return Err(no_key(advice));
     }
-    Ok(AnthropicConfig::new(base, name_or(settings, ANTHROPIC_MODELS[0]), key.cloned()))
+    Ok(ServerConfig::new(base, name_or(settings, ANTHROPIC_MODELS[0]), key.cloned()))
 }
 
 /// Configuration of OpenAI, or the reason why it cannot be used.
@@ -259,7 +255,7 @@ fn openai_candidate(
     settings: &ModelSettings,
     keys: &Keys,
     environment: &Environment,
-) -> Result<OpenAiConfig, Failure> {
+) -> Result<ServerConfig, Failure> {
     let configured = configured_base_url(settings, ProviderChoice::OpenAi);
     let base_url = configured.or(non_empty(&environment.openai_base_url));
     let default_origin =
@@ -276,7 +272,7 @@ fn openai_candidate(
         return Err(no_key(advice));
     }
     let default = if base_url.is_some() { LOCAL_MODEL } else { OPENAI_MODELS[0] };
-    Ok(OpenAiConfig::new(base, name_or(settings, default), key.cloned()))
+    Ok(ServerConfig::new(base, name_or(settings, default), key.cloned()))
 }
 
 /// Returns the base URL of the settings if it applies to this provider. With `auto` it applies to
@@ -308,16 +304,14 @@ fn origins(settings: &ModelSettings, environment: &Environment) -> [String; 2] {
 }
 
 /// Provider for a server with one of OpenAI's formats.
-fn openai_provider(api: ApiChoice, config: OpenAiConfig, known: KnownServer) -> Arc<dyn Provider> {
+fn openai_provider(api: ApiChoice, config: ServerConfig, known: KnownServer) -> Arc<dyn Provider> {
     let is_responses = match api {
         ApiChoice::Auto => openai::is_official(&config.base_url),
         ApiChoice::Chat => false,
         ApiChoice::Responses => true,
     };
-    if is_responses {
-        return Arc::new(Responses::new(config).knowing(known));
-    }
-    Arc::new(OpenAi::new(config).knowing(known))
+    let format = if is_responses { Format::Responses } else { Format::Chat };
+    Arc::new(Client::new(format, config, known))
 }
 
 /// Replay provider with the name of its script.

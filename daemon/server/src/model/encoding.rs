@@ -259,7 +259,7 @@ impl Turns {
     ) -> (Vec<String>, Option<String>) {
         let mut texts: Vec<String> = results.iter().map(result_text).collect();
         let mut after = joined(None, notes);
-        let has_images = images(None, notes).next().is_some();
+        let has_images = !images(None, notes).is_empty();
         if self == Self::Strict
             && !has_images
             && let Some(last) = texts.last_mut()
@@ -283,6 +283,13 @@ const NO_ANSWER: &str = "(no answer)";
 /// Placeholder between tool results and a message with images.
 const GOING_ON: &str = "(going on)";
 
+/// Writers of a format with a message for each result.
+pub(super) struct Writers {
+    pub(super) says: fn(&str) -> Value,
+    pub(super) user: fn(&str, &[&Image]) -> Value,
+    pub(super) result: fn(&ToolResult, &str) -> Value,
+}
+
 /// Joins a text and its notes into one text, because not every server accepts a list of parts.
 pub(super) fn joined(text: Option<&str>, notes: &[Note]) -> Option<String> {
     let notes = notes.iter().map(Note::wire_text);
@@ -296,12 +303,9 @@ pub(super) fn joined(text: Option<&str>, notes: &[Note]) -> Option<String> {
 }
 
 /// Images of a message and of notes, in their order.
-pub(super) fn images<'a>(
-    message: Option<&'a UserMessage>,
-    notes: &'a [Note],
-) -> impl Iterator<Item = &'a Image> {
+pub(super) fn images<'a>(message: Option<&'a UserMessage>, notes: &'a [Note]) -> Vec<&'a Image> {
     let own = message.into_iter().flat_map(|message| &message.attached);
-    own.chain(notes.iter().flat_map(|note| &note.attached)).filter_map(Attached::image)
+    own.chain(notes.iter().flat_map(|note| &note.attached)).filter_map(Attached::image).collect()
 }
 
 /// Image as an address that holds its bytes.

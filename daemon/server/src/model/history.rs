@@ -69,15 +69,12 @@ mod tests {
     };
 
     use super::*;
-    use crate::model::{
-        http::BaseUrl,
-        openai::{OpenAi, OpenAiConfig},
-    };
+    use crate::model::{client::Format, manners::KnownServer, testing};
 
     #[test]
     fn encoded_bytes_are_not_moved_or_changed() {
-        let base = BaseUrl::parse("http://localhost:1").unwrap();
-        let provider = OpenAi::new(OpenAiConfig::new(base, "m", None));
+        let known = KnownServer::default();
+        let provider = testing::client(Format::Chat, "http://localhost:1", "m", known);
         let dialect = Dialect::List(ListDialect::TodoWrite);
         let mut session = Session::new(TurnSettings {
             max_rounds: 10,

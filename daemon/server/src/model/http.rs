@@ -22,7 +22,6 @@ use reqwest::{
     redirect,
 };
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
 use serde_json::Value;
 use tokio::{sync::mpsc, time::timeout};
 
@@ -431,8 +430,8 @@ fn reason(error: &reqwest::Error) -> String {
 /// Builds the body around messages that are already encoded. It is returned in parts, so that a long
 /// conversation is not copied. `list` is the format's name for the list of messages.
 pub(super) fn body_around(
-    head: &serde_json::Value,
-    tools: &[impl Serialize],
+    head: &Value,
+    tools: &[Value],
     list: &str,
     messages: impl IntoIterator<Item = Bytes>,
 ) -> Vec<Bytes> {

@@ -147,6 +147,17 @@ impl KnownServer {
     }
 }
 
+/// Model on a server, as a format must know it.
+#[derive(Debug)]
+pub(super) struct ServedModel {
+    pub(super) name: String,
+    /// The server is the vendor's own. Others support a part of its formats.
+    pub(super) is_official: bool,
+    /// Origin of the server. Members of an answer go back to the same origin only.
+    pub(super) origin: String,
+    pub(super) known: KnownServer,
+}
+
 /// Form changes of all servers, by their origins and models.
 #[derive(Debug, Default)]
 pub struct KnownServers(Mutex<HashMap<(String, String), KnownServer>>);

@@ -13,21 +13,17 @@ use cairn_core::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    Provider,
-    anthropic::{Anthropic, AnthropicConfig},
-    http::BaseUrl,
-    openai::{OpenAi, OpenAiConfig},
-    responses::Responses,
-};
+use super::{Provider, client::Format, manners::KnownServer, testing};
 
 fn providers() -> Vec<(Box<dyn Provider>, usize)> {
-    let base = || BaseUrl::parse("http://localhost:1").unwrap();
+    let provider = |format| -> Box<dyn Provider> {
+        Box::new(testing::client(format, "http://localhost:1", "m", KnownServer::default()))
+    };
     vec![
-        (Box::new(Anthropic::new(AnthropicConfig::new(base(), "m", None))), 0),
+        (provider(Format::Messages), 0),
         // Where the format has no mark for errors, a line of Cairn's says it.
-        (Box::new(OpenAi::new(OpenAiConfig::new(base(), "m", None))), 1),
-        (Box::new(Responses::new(OpenAiConfig::new(base(), "m", None))), 1),
+        (provider(Format::Chat), 1),
+        (provider(Format::Responses), 1),
     ]
 }
 

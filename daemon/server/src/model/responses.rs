@@ -6,89 +6,39 @@
 
 mod decoder;
 
-use std::sync::Arc;
-
-use bytes::Bytes;
 use cairn_core::{
-    conversation::{AssistantMessage, Block, Image, Item, ToolCall, ToolResult},
-    model::{ModelEvent, ToolSpec},
+    conversation::{AssistantMessage, Block, Image, ToolCall, ToolResult},
+    model::ToolSpec,
 };
-use futures_util::future::BoxFuture;
-use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 pub use decoder::ResponsesDecoder;
 
 use super::{
-    ModelRequest, Provider, ToolChoice,
-    encoding::{self, IdRule, Turns},
-    http::{Endpoint, Vendor, body_around, call_id_prefix},
-    manners::{self, KnownServer},
-    openai::{self, OpenAiConfig, is_official},
+    ModelRequest,
+    encoding::{self, IdRule, Writers},
+    manners::ServedModel,
 };
 
-/// Client of a server with the Responses API.
-#[derive(Debug)]
-pub struct Responses {
-    model: String,
-    tool_choice: ToolChoice,
-    /// Requests ask for encrypted reasoning. Models without reasoning refuse such a request.
-    wants_reasoning: bool,
-    has_cache_keys: bool,
-    turns: Turns,
-    known: KnownServer,
-    endpoint: Arc<Endpoint>,
-}
-
-impl Responses {
-    pub fn new(config: OpenAiConfig) -> Self {
-        let OpenAiConfig { base_url, model, key, patience, tool_choice } = config;
-        let path = openai::path(&base_url, "responses");
-        let turns = Turns::of(is_official(&base_url), base_url.is_loopback(), &model);
-        Self {
-            tool_choice,
-            turns,
-            known: KnownServer::default(),
-            has_cache_keys: is_official(&base_url),
-            wants_reasoning: !is_official(&base_url) || has_reasoning(&model),
-            endpoint: Arc::new(Endpoint::new(&base_url, &path, Vendor::OpenAi, key, patience)),
-            model,
-        }
+pub(super) fn head(model: &ServedModel, request: &ModelRequest) -> Value {
+    let mut head = json!({ "model": model.name, "stream": true, "store": false });
+    // Models without reasoning refuse such a request.
+    if !model.is_official || has_reasoning(&model.name) {
+        head["include"] = json!(["reasoning.encrypted_content"]);
     }
-
-    /// Sets the lessons of the server.
-    #[must_use]
-    pub fn knowing(self, known: KnownServer) -> Self {
-        Self { known, ..self }
+    if let Some(effort) = model.known.options(&model.name).effort {
+        head["reasoning"] = json!({ "effort": effort });
     }
-
-    fn body(&self, request: &ModelRequest) -> Vec<Bytes> {
-        let mut head = json!({ "model": self.model, "stream": true, "store": false });
-        if self.wants_reasoning {
-            head["include"] = json!(["reasoning.encrypted_content"]);
-        }
-        if let Some(effort) = self.known.options(&self.model).effort {
-            head["reasoning"] = json!({ "effort": effort });
-        }
-        if self.has_cache_keys {
-            head["prompt_cache_key"] = (*request.session).into();
-        }
-        if let Some(limit) = request.max_tokens {
-            head["max_output_tokens"] = limit.into();
-        }
-        if !request.system.is_empty() {
-            head["instructions"] = (*request.system).into();
-        }
-        if !request.tools.is_empty() {
-            match self.tool_choice {
-                ToolChoice::Auto => {}
-                ToolChoice::Required => head["tool_choice"] = "required".into(),
-            }
-        }
-        let tools: Vec<Tool> = request.tools.iter().map(Tool::of).collect();
-        body_around(&head, &tools, "input", [request.messages.clone()])
+    if model.is_official {
+        head["prompt_cache_key"] = (*request.session).into();
     }
+    if let Some(limit) = request.max_tokens {
+        head["max_output_tokens"] = limit.into();
+    }
+    if !request.system.is_empty() {
+        head["instructions"] = (*request.system).into();
+    }
+    head
 }
 
 /// True for OpenAI's models with reasoning. The list names those without, which are all old.
@@ -97,95 +47,40 @@ fn has_reasoning(model: &str) -> bool {
     !without && !model.contains("-chat")
 }
 
-impl Provider for Responses {
-    fn encode(&self, previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
-        if let Some(words) = self.turns.between(previous, item) {
-            encoding::append(out, &assistant_text(words));
-        }
-        match item {
-            Item::User(message) => {
-                let text = encoding::joined(Some(&message.wire_text()), &message.notes);
-                let text = text.as_deref().unwrap_or("(empty message)");
-                let images = encoding::images(Some(message), &message.notes);
-                encoding::append(out, &user(text, images));
-            }
-            Item::Assistant(message) => {
-                for item in assistant(message) {
-                    encoding::append(out, &item);
-                }
-            }
-            Item::ToolResults { results, notes } => {
-                let (texts, after) = self.turns.result_texts(results, notes);
-                for (result, text) in results.iter().zip(&texts) {
-                    encoding::append(out, &output(result, text));
-                }
-                if let Some(text) = after {
-                    if let Some(words) = self.turns.before_images() {
-                        encoding::append(out, &assistant_text(words));
-                    }
-                    encoding::append(out, &user(&text, encoding::images(None, notes)));
-                }
-            }
-        }
-    }
-
-    fn answer(
-        &self,
-        request: ModelRequest,
-        events: mpsc::Sender<ModelEvent>,
-    ) -> BoxFuture<'static, ()> {
-        let body = self.body(&request);
-        let decoder = ResponsesDecoder::new(call_id_prefix(), request.messages)
-            .with_limit(request.max_tokens);
-        let endpoint = Arc::clone(&self.endpoint);
-        let options = self.known.options(&self.model);
-        let adapts = self.known.learns(move |failure| manners::options_lesson(options, failure));
-        Box::pin(endpoint.exchange(body, decoder, adapts, events))
-    }
+/// Not strict: the API's default would require every property and forbid others.
+pub(super) fn tool(ToolSpec { name, description, schema, parallel: _ }: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "name": name,
+        "description": description,
+        "parameters": schema,
+        "strict": false,
+    })
 }
 
-/// Tool as the API takes it. Borrowed, because the large schemas are sent in each round.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum Tool<'a> {
-    Function {
-        name: &'a str,
-        description: &'a str,
-        parameters: &'a Value,
-        /// False: the API's default of true would require every property and forbid others.
-        strict: bool,
-    },
+pub(super) const WRITERS: Writers = Writers { says, user, result };
+
+/// Message of the assistant with a text.
+fn says(text: &str) -> Value {
+    let content = json!([{ "type": "output_text", "text": text }]);
+    json!({ "type": "message", "role": "assistant", "content": content })
 }
 
-impl<'a> Tool<'a> {
-    fn of(ToolSpec { name, description, schema, parallel: _ }: &'a ToolSpec) -> Self {
-        Self::Function { name, description, parameters: schema, strict: false }
-    }
-}
-
-fn user<'a>(text: &str, images: impl Iterator<Item = &'a Image>) -> Value {
+fn user(text: &str, images: &[&Image]) -> Value {
     let images = images
+        .iter()
         .map(|image| json!({ "type": "input_image", "image_url": encoding::data_url(image) }));
     let content: Value =
         [json!({ "type": "input_text", "text": text })].into_iter().chain(images).collect();
     json!({ "type": "message", "role": "user", "content": content })
 }
 
-/// Message of the assistant.
-fn assistant_text(text: &str) -> Value {
-    let content = json!([{ "type": "output_text", "text": text }]);
-    json!({ "type": "message", "role": "assistant", "content": content })
+fn result(result: &ToolResult, text: &str) -> Value {
+    let call_id = IdRule::RESPONSES.fit(&result.call_id);
+    json!({ "type": "function_call_output", "call_id": call_id, "output": text })
 }
 
-fn output(result: &ToolResult, text: &str) -> Value {
-    json!({
-        "type": "function_call_output",
-        "call_id": IdRule::RESPONSES.fit(&result.call_id),
-        "output": text,
-    })
-}
-
-fn assistant(message: &AssistantMessage) -> Vec<Value> {
+pub(super) fn assistant(message: &AssistantMessage) -> Vec<Value> {
     let mut items = Vec::new();
     // Number of items up to the last text or call. The API refuses reasoning with nothing after it.
     let mut sendable = 0;
@@ -193,7 +88,7 @@ fn assistant(message: &AssistantMessage) -> Vec<Value> {
         match block {
             Block::Text(text) if text.trim().is_empty() => {}
             Block::Text(text) => {
-                items.push(assistant_text(text));
+                items.push(says(text));
                 sendable = items.len();
             }
             Block::Reasoning { id, summary, sealed } => {

@@ -11,10 +11,9 @@ use cairn_protocol::{ModelPrice, ServerModel};
 use serde_json::Value;
 
 use super::{
-    anthropic::{self, AnthropicConfig},
+    client::{Format, ServerConfig},
     encoding::protocol,
-    http::{Endpoint, Patience, Vendor},
-    openai::{self, OpenAiConfig},
+    http::{Endpoint, Patience},
     window::{self, ContextSettings},
 };
 
@@ -39,19 +38,12 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
-    pub(super) fn anthropic(config: AnthropicConfig, own: bool) -> Self {
-        let path = anthropic::path(&config.base_url, "models");
-        let patience = patience(config.base_url.is_loopback());
-        let endpoint =
-            Endpoint::new(&config.base_url, &path, Vendor::Anthropic, config.key, patience);
-        Self { endpoint, own }
-    }
-
-    pub(super) fn openai(config: OpenAiConfig, own: bool) -> Self {
-        let path = openai::path(&config.base_url, "models");
-        let patience = patience(config.base_url.is_loopback());
-        let endpoint = Endpoint::new(&config.base_url, &path, Vendor::OpenAi, config.key, patience);
-        Self { endpoint, own }
+    pub(super) fn new(format: Format, mut config: ServerConfig) -> Self {
+        let own = !format.is_official(&config.base_url);
+        let usual = Patience::default().connect;
+        let connect = if config.base_url.is_loopback() { LOCAL_CONNECT } else { usual };
+        config.patience = Patience { connect, idle: ANSWER };
+        Self { endpoint: format.endpoint(config, "models"), own }
     }
 
     /// Asks for the list. Fails if the server refuses, cannot be reached, or sends something else.
@@ -59,11 +51,6 @@ impl ModelServer {
         let answer = self.endpoint.get().await?;
         read(&answer, self.own).ok_or_else(|| protocol("the answer is no list of models"))
     }
-}
-
-fn patience(loopback: bool) -> Patience {
-    let connect = if loopback { LOCAL_CONNECT } else { Patience::default().connect };
-    Patience { connect, idle: ANSWER }
 }
 
 /// Models of an answer. Entries without a usable name are left out.

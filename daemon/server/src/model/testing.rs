@@ -11,7 +11,18 @@ use cairn_core::{
 };
 use serde_json::{Value, json};
 
-use super::{ModelRequest, Provider, encoding::Decoder, sse::SseEvent};
+use super::{
+    ModelRequest, Provider,
+    client::{Client, Format, ServerConfig},
+    encoding::Decoder,
+    http::BaseUrl,
+    manners::KnownServer,
+    sse::SseEvent,
+};
+
+pub(super) fn client(format: Format, base: &str, model: &str, known: KnownServer) -> Client {
+    Client::new(format, ServerConfig::new(BaseUrl::parse(base).unwrap(), model, None), known)
+}
 
 pub(super) fn conversation() -> Vec<Item> {
     vec![

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use cairn::model::{
-    anthropic::{Anthropic, AnthropicConfig},
+    client::{Client, Format, ServerConfig},
     history::History,
     http::BaseUrl,
+    manners::KnownServer,
 };
 use cairn_core::{
     call_forms::OfferedTool,
@@ -27,7 +28,8 @@ const MARKS: [usize; 4] = [10, 50, 200, ROUNDS];
 /// The machine's step that closes a round, and the encoding of what is new.
 pub(crate) fn requests(table: &mut Table) {
     let base = BaseUrl::parse("http://localhost:1").expect("a URL");
-    let provider = Anthropic::new(AnthropicConfig::new(base, "m", Option::None));
+    let config = ServerConfig::new(base, "m", Option::None);
+    let provider = Client::new(Format::Messages, config, KnownServer::default());
     let mut session = session();
     let mut history = History::default();
     let mut number = 0;

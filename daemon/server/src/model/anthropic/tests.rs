@@ -1,21 +1,30 @@
-use cairn_core::model::{Failure, FailureKind};
+use bytes::Bytes;
+use cairn_core::model::{Failure, FailureKind, ModelEvent};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    super::{encoding::Decoder, sse::SseEvent, testing},
+    super::{
+        client::{Client, Format, ServerConfig},
+        encoding::Decoder,
+        http::BaseUrl,
+        manners::KnownServer,
+        sse::SseEvent,
+        testing,
+    },
     *,
 };
 
-fn provider(tool_choice: ToolChoice) -> Anthropic {
+fn provider(must_call: bool) -> Client {
     let base = BaseUrl::parse(OFFICIAL_BASE_URL).unwrap();
-    Anthropic::new(AnthropicConfig { tool_choice, ..AnthropicConfig::new(base, "claude-x", None) })
+    let config = ServerConfig { must_call, ..ServerConfig::new(base, "claude-x", None) };
+    Client::new(Format::Messages, config, KnownServer::default())
 }
 
 #[test]
 fn a_request_has_the_form_of_the_messages_api() {
-    let provider = provider(ToolChoice::Auto);
+    let provider = provider(false);
     let messages = testing::encoded(&provider, &testing::conversation());
     let body = provider.body(&testing::request(messages)).concat();
     let body: Value = serde_json::from_slice(&body).unwrap();
@@ -144,8 +153,7 @@ fn a_request_has_the_form_of_the_messages_api() {
 #[test]
 fn options_of_the_family_are_sent_until_a_server_refuses_them() {
     let members = |model: &str, known: KnownServer| {
-        let base = BaseUrl::parse(OFFICIAL_BASE_URL).unwrap();
-        let provider = Anthropic::new(AnthropicConfig::new(base, model, None)).knowing(known);
+        let provider = testing::client(Format::Messages, OFFICIAL_BASE_URL, model, known);
         let request = ModelRequest { max_tokens: None, ..testing::request(Vec::new()) };
         let body: Value = serde_json::from_slice(&provider.body(&request).concat()).unwrap();
         json!([body["max_tokens"], body["thinking"], body["output_config"]]).to_string()
@@ -161,7 +169,7 @@ fn options_of_the_family_are_sent_until_a_server_refuses_them() {
 
 #[test]
 fn the_body_contains_the_encoded_conversation_unchanged() {
-    let provider = provider(ToolChoice::Required);
+    let provider = provider(true);
     let messages = testing::encoded(&provider, &testing::conversation());
     let body = provider.body(&testing::request(messages.clone())).concat();
     assert!(body.windows(messages.len()).any(|window| window == messages));

@@ -1,25 +1,35 @@
-use cairn_core::conversation::{Note, NoteKind};
+use cairn_core::{
+    conversation::{Item, Note, NoteKind},
+    model::ModelEvent,
+};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{encoding::Decoder, sse::SseEvent, testing},
+    super::{
+        Provider,
+        client::{Client, Format},
+        encoding::Decoder,
+        manners::KnownServer,
+        sse::SseEvent,
+        testing,
+    },
     *,
 };
 
-fn provider(base: &str, model: &str) -> OpenAi {
-    OpenAi::new(OpenAiConfig::new(BaseUrl::parse(base).unwrap(), model, None))
+fn provider(base: &str, model: &str, known: KnownServer) -> Client {
+    testing::client(Format::Chat, base, model, known)
 }
 
-fn body(provider: &OpenAi) -> Value {
+fn body(provider: &Client) -> Value {
     let messages = testing::encoded(provider, &testing::conversation());
     serde_json::from_slice(&provider.body(&testing::request(messages)).concat()).unwrap()
 }
 
 #[test]
 fn a_request_has_the_form_of_chat_completions() {
-    let body = body(&provider(OFFICIAL_BASE_URL, "gpt-x"));
+    let body = body(&provider(OFFICIAL_BASE_URL, "gpt-x", KnownServer::default()));
     expect![[r#"
         {
           "model": "gpt-x",
@@ -102,15 +112,15 @@ fn a_request_has_the_form_of_chat_completions() {
 
 #[test]
 fn requests_to_other_servers_use_max_tokens() {
-    let request = |provider: &OpenAi| {
+    let request = |provider: &Client| {
         let body = body(provider);
         let has = |name: &str| body.get(name).is_some();
         ["max_tokens", "max_completion_tokens", "stream_options"].map(has)
     };
-    let other = provider("http://localhost:1", "m");
+    let other = provider("http://localhost:1", "m", KnownServer::default());
     assert_eq!(request(&other), [true, false, true]);
     let known = KnownServer::default();
-    let taught = provider("http://localhost:1", "m").knowing(known.clone());
+    let taught = provider("http://localhost:1", "m", known.clone());
     known.learn(FormChange::OtherLimitName);
     known.learn(FormChange::NoStreamOptions);
     assert_eq!(request(&taught), [false, true, false]);
@@ -128,7 +138,7 @@ fn a_server_with_alternating_roles_gets_notes_in_the_last_result() {
     let item = Item::ToolResults { results: results.into(), notes };
     let encoded = |base: &str| {
         let mut out = Vec::new();
-        provider(base, "m").encode(None, &item, &mut out);
+        provider(base, "m", KnownServer::default()).encode(None, &item, &mut out);
         String::from_utf8(out).unwrap().replace("},{", "},\n{")
     };
     expect![[r#"
@@ -164,7 +174,7 @@ fn sent_back(to: &str, lessons: &[FormChange]) -> String {
     let Some(ModelEvent::Finished(reply)) = last else { panic!("{last:?}") };
     let known = KnownServer::default();
     lessons.iter().for_each(|lesson| known.learn(*lesson));
-    let provider = provider(to, "m").knowing(known);
+    let provider = provider(to, "m", known);
     let mut out = Vec::new();
     provider.encode(None, &Item::Assistant(reply.message), &mut out);
     String::from_utf8(out).unwrap()

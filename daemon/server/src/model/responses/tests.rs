@@ -3,15 +3,20 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    super::{http::BaseUrl, openai::OFFICIAL_BASE_URL, testing},
+    super::{
+        client::{Client, Format},
+        manners::KnownServer,
+        openai::OFFICIAL_BASE_URL,
+        testing,
+    },
     *,
 };
 
-fn provider(base: &str, model: &str) -> Responses {
-    Responses::new(OpenAiConfig::new(BaseUrl::parse(base).unwrap(), model, None))
+fn provider(base: &str, model: &str) -> Client {
+    testing::client(Format::Responses, base, model, KnownServer::default())
 }
 
-fn body(provider: &Responses) -> Value {
+fn body(provider: &Client) -> Value {
     let messages = testing::encoded(provider, &testing::conversation());
     serde_json::from_slice(&provider.body(&testing::request(messages)).concat()).unwrap()
 }
