@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cairn::model::{
     anthropic::MessagesDecoder,
-    encoding::Decoder,
+    encoding::Decoding,
     openai::ChatDecoder,
     responses::ResponsesDecoder,
     sse::{SseError, SseEvent, SseReader},
@@ -44,7 +44,7 @@ pub(super) fn run(input: &[u8]) {
     let size: usize = events.iter().map(|event| event.name.len() + event.data.len() + 1).sum();
     assert!(size <= bytes.len(), "events are larger than what came");
 
-    let (said, used) = decode(decoder(format, limit).as_mut(), &events);
+    let (said, used) = decode(decoder(format, limit), &events);
     check_end(&said);
     let kept: usize = said.iter().map(size_of).sum();
     assert!(kept <= 16 * bytes.len() + 4096, "{kept} bytes of {}", bytes.len());
@@ -56,7 +56,7 @@ pub(super) fn run(input: &[u8]) {
     );
     // Cut before its end, it is none.
     let end = events.iter().position(|event| ends(format, event)).unwrap_or(used);
-    let (cut, _) = decode(decoder(format, limit).as_mut(), &events[..end]);
+    let (cut, _) = decode(decoder(format, limit), &events[..end]);
     assert!(matches!(cut.last(), Some(ModelEvent::Failed(_))), "taken for complete: {cut:?}");
 }
 
@@ -71,18 +71,18 @@ fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> (Vec<SseEvent>, Res
     (events, Ok(()))
 }
 
-fn decoder(format: Format, limit: Option<u32>) -> Box<dyn Decoder> {
+fn decoder(format: Format, limit: Option<u32>) -> Decoding {
     match format {
-        Format::Messages => Box::new(MessagesDecoder::new(PREFIX, CONVERSATION.into())),
-        Format::Chat => Box::new(ChatDecoder::new(PREFIX, CONVERSATION.into())),
+        Format::Messages => Decoding::new(MessagesDecoder::new(PREFIX, CONVERSATION.into())),
+        Format::Chat => Decoding::new(ChatDecoder::new(PREFIX, CONVERSATION.into())),
         Format::Responses => {
-            Box::new(ResponsesDecoder::new(PREFIX, CONVERSATION.into()).with_limit(limit))
+            Decoding::new(ResponsesDecoder::new(PREFIX, CONVERSATION.into()).with_limit(limit))
         }
     }
 }
 
 /// Result of an answer that ends after these events, and the number of events used.
-fn decode(decoder: &mut dyn Decoder, events: &[SseEvent]) -> (Vec<ModelEvent>, usize) {
+fn decode(mut decoder: Decoding, events: &[SseEvent]) -> (Vec<ModelEvent>, usize) {
     let mut said = Vec::new();
     for (at, event) in events.iter().enumerate() {
         said.extend(decoder.push(event));

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use bytes::Bytes;
 use cairn::model::{
     anthropic::MessagesDecoder,
-    encoding::Decoder,
+    encoding::{Decoder, Decoding},
     openai::ChatDecoder,
     responses::ResponsesDecoder,
     sse::{SseEvent, SseReader},
@@ -36,7 +36,8 @@ fn events(bytes: &[u8]) -> Vec<SseEvent> {
 }
 
 fn decode(name: &str, events: &[SseEvent]) -> Vec<ModelEvent> {
-    fn all(mut decoder: impl Decoder, events: &[SseEvent]) -> Vec<ModelEvent> {
+    fn all(decoder: impl Decoder, events: &[SseEvent]) -> Vec<ModelEvent> {
+        let mut decoder = Decoding::new(decoder);
         let mut out: Vec<ModelEvent> =
             events.iter().flat_map(|event| decoder.push(event)).collect();
         out.extend(decoder.end());

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::{
     ModelRequest, Provider,
     anthropic::{self, MessagesDecoder},
-    encoding::{self, Turns, Writers},
+    encoding::{self, Decoding, Turns, Writers},
     http::{BaseUrl, Endpoint, Patience, Vendor, body_around, call_id_prefix},
     manners::{self, KnownServer, ServedModel},
     openai::{self, ChatDecoder},
@@ -190,19 +190,13 @@ impl Provider for Client {
             Format::Messages | Format::Responses => manners::options_lesson(options, failure),
         });
         let (prefix, ModelRequest { messages, max_tokens, .. }) = (call_id_prefix(), request);
-        match format {
-            Format::Messages => {
-                let decoder = MessagesDecoder::new(prefix, messages);
-                Box::pin(endpoint.exchange(body, decoder, adapts, events))
-            }
-            Format::Chat => {
-                let decoder = ChatDecoder::new(prefix, messages).of_server(origin);
-                Box::pin(endpoint.exchange(body, decoder, adapts, events))
-            }
+        let decoder = match format {
+            Format::Messages => Decoding::new(MessagesDecoder::new(prefix, messages)),
+            Format::Chat => Decoding::new(ChatDecoder::new(prefix, messages).of_server(origin)),
             Format::Responses => {
-                let decoder = ResponsesDecoder::new(prefix, messages).with_limit(max_tokens);
-                Box::pin(endpoint.exchange(body, decoder, adapts, events))
+                Decoding::new(ResponsesDecoder::new(prefix, messages).with_limit(max_tokens))
             }
-        }
+        };
+        Box::pin(endpoint.exchange(body, decoder, adapts, events))
     }
 }

@@ -27,43 +27,70 @@ const MAX_REJECTED: usize = 200;
 /// Longest name of a tool, in characters. Longer than any name there is, so no cut makes one of them.
 const MAX_NAME: usize = 128;
 
-/// Turns the events of one answer into model events. Pure, so that a test can cut a stream anywhere.
+/// Failure that ends the answer, if there is one.
+pub type DecodeResult = Result<(), Failure>;
+
+/// Format of an answer. Pure, so that a test can cut a stream anywhere.
 pub trait Decoder: Send + 'static {
     /// Appends the model events of one event.
-    ///
-    /// # Errors
-    /// The failure that ends the answer.
-    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure>;
+    fn decode(&mut self, name: &str, data: &Value, out: &mut Vec<ModelEvent>) -> DecodeResult;
 
-    /// Flag that is set once a `Finished` or `Failed` was returned.
-    fn ended(&mut self) -> &mut bool;
+    /// Takes the end mark of Chat Completions. `None`: the format has no such mark.
+    fn end_mark(&mut self, _out: &mut Vec<ModelEvent>) -> Option<DecodeResult> {
+        None
+    }
 
     /// True once the message is complete and only trailing data such as usage may follow.
-    fn settled(&self) -> bool;
+    fn is_complete(&self) -> bool {
+        false
+    }
 
     /// Appends the last events of a stream that ends before its format ended it.
     fn cut_off(&mut self, out: &mut Vec<ModelEvent>) {
         out.push(ModelEvent::Failed(stream_cut("the stream ended early")));
     }
+}
+
+/// Turns the events of one answer into model events.
+pub struct Decoding {
+    decoder: Box<dyn Decoder>,
+    /// A `Finished` or `Failed` was returned.
+    ended: bool,
+}
+
+impl Decoding {
+    pub fn new(decoder: impl Decoder) -> Self {
+        Self { decoder: Box::new(decoder), ended: false }
+    }
+
+    pub(super) fn settled(&self) -> bool {
+        self.ended || self.decoder.is_complete()
+    }
 
     /// Returns the model events of one event; none after a `Finished` or `Failed`.
-    fn push(&mut self, event: &SseEvent) -> Vec<ModelEvent> {
+    pub fn push(&mut self, SseEvent { name, data }: &SseEvent) -> Vec<ModelEvent> {
         let mut out = Vec::new();
-        if *self.ended() {
+        if self.ended {
             return out;
         }
-        if let Err(failure) = self.decode(event, &mut out) {
+        let marked = (data.trim() == "[DONE]").then(|| self.decoder.end_mark(&mut out)).flatten();
+        let decoded = marked.unwrap_or_else(|| {
+            let data = serde_json::from_str(data)
+                .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
+            self.decoder.decode(name, &data, &mut out)
+        });
+        if let Err(failure) = decoded {
             out.push(ModelEvent::Failed(failure));
         }
-        *self.ended() = matches!(out.last(), Some(ModelEvent::Finished(_) | ModelEvent::Failed(_)));
+        self.ended = matches!(out.last(), Some(ModelEvent::Finished(_) | ModelEvent::Failed(_)));
         out
     }
 
     /// Ends the stream. The last event is `Finished` or `Failed` unless one was returned before.
-    fn end(&mut self) -> Vec<ModelEvent> {
+    pub fn end(&mut self) -> Vec<ModelEvent> {
         let mut out = Vec::new();
-        if !std::mem::replace(self.ended(), true) {
-            self.cut_off(&mut out);
+        if !std::mem::replace(&mut self.ended, true) {
+            self.decoder.cut_off(&mut out);
         }
         out
     }

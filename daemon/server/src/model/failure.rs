@@ -50,6 +50,12 @@ pub(super) fn from_stream(value: &Value) -> Option<Failure> {
     Some(Failure::new(kind, text).said(message, None))
 }
 
+/// Failure that a server reported in a stream.
+pub(super) fn reported(value: &Value) -> Failure {
+    from_stream(value)
+        .unwrap_or_else(|| Failure::new(FailureKind::Server, "The model server reported an error."))
+}
+
 struct WireError {
     /// Types and codes of the error, from all fields that hold them.
     tags: Vec<String>,

@@ -28,7 +28,7 @@ use tokio::{sync::mpsc, time::timeout};
 pub use base_url::{BaseUrl, BaseUrlError};
 
 use super::{
-    encoding::{Decoder, protocol, stream_cut},
+    encoding::{Decoding, protocol, stream_cut},
     failure,
     sse::SseReader,
 };
@@ -109,7 +109,7 @@ impl Endpoint {
     pub(super) async fn exchange(
         self: Arc<Self>,
         body: Vec<Bytes>,
-        decoder: impl Decoder,
+        decoder: Decoding,
         adapts: impl FnOnce(&Failure) -> bool,
         events: mpsc::Sender<ModelEvent>,
     ) {
@@ -195,7 +195,7 @@ impl Endpoint {
     async fn read(
         &self,
         mut response: Response,
-        mut decoder: impl Decoder,
+        mut decoder: Decoding,
         events: &mpsc::Sender<ModelEvent>,
     ) -> Result<(), Failure> {
         let content_type = content_type(response.headers());

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     ModelRequest, Provider,
     client::{Client, Format, ServerConfig},
-    encoding::Decoder,
+    encoding::{Decoder, Decoding},
     http::BaseUrl,
     manners::KnownServer,
     sse::SseEvent,
@@ -100,7 +100,8 @@ pub(super) fn request(messages: Vec<u8>) -> ModelRequest {
 }
 
 /// Events of a text with one JSON value a line; the type is the event's name.
-pub(super) fn decode(mut decoder: impl Decoder, events: &[Value]) -> String {
+pub(super) fn decode(decoder: impl Decoder, events: &[Value]) -> String {
+    let mut decoder = Decoding::new(decoder);
     let mut out = Vec::new();
     for data in events {
         let name = data["type"].as_str().unwrap_or_default().to_owned();

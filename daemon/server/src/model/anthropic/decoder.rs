@@ -6,14 +6,15 @@ use bytes::Bytes;
 use cairn_core::{
     conversation::{AssistantMessage, Block, ToolCall},
     ids::CallId,
-    model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
+    model::{Failure, ModelEvent, Reply, Stop, Usage},
 };
 use serde_json::{Map, Value};
 
 use super::super::{
-    encoding::{self, CallIds, Decoder, IdRule, parse_arguments, protocol, stream_cut},
+    encoding::{
+        self, CallIds, DecodeResult, Decoder, IdRule, parse_arguments, protocol, stream_cut,
+    },
     failure,
-    sse::SseEvent,
 };
 
 /// Decoder of one answer.
@@ -21,7 +22,6 @@ use super::super::{
 pub struct MessagesDecoder {
     ids: CallIds,
     started: bool,
-    ended: bool,
     blocks: BTreeMap<u64, OpenBlock>,
     /// Block that an event without an index belongs to.
     newest: u64,
@@ -68,7 +68,6 @@ impl MessagesDecoder {
         Self {
             ids: CallIds::new(id_prefix, conversation, IdRule::MESSAGES),
             started: false,
-            ended: false,
             blocks: BTreeMap::new(),
             newest: 0,
             stop: None,
@@ -76,10 +75,8 @@ impl MessagesDecoder {
         }
     }
 
-    fn event(&mut self, event: &SseEvent) -> Result<Option<ModelEvent>, Failure> {
-        let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
-        let kind = match (event.name.as_str(), data["type"].as_str()) {
+    fn event(&mut self, name: &str, data: &Value) -> Result<Option<ModelEvent>, Failure> {
+        let kind = match (name, data["type"].as_str()) {
             // Some servers send the error object without a wrapper; then `type` is the error's.
             ("error", _) => "error",
             (_, Some(kind)) => kind,
@@ -87,9 +84,8 @@ impl MessagesDecoder {
             (name, None) => name,
         };
         match kind {
-            "error" => Err(failure::from_stream(&data)
-                .unwrap_or_else(|| server_error("The model server reported an error."))),
-            "message_start" => self.message_start(&data),
+            "error" => Err(failure::reported(data)),
+            "message_start" => self.message_start(data),
             "content_block_start"
             | "content_block_delta"
             | "content_block_stop"
@@ -105,10 +101,10 @@ impl MessagesDecoder {
             {
                 Err(protocol(format!("{kind} after the stop reason")))
             }
-            "content_block_start" => self.block_start(&data),
-            "content_block_delta" => self.block_delta(&data),
+            "content_block_start" => self.block_start(data),
+            "content_block_delta" => self.block_delta(data),
             "content_block_stop" => {
-                self.open_block(&data, kind)?.closed = true;
+                self.open_block(data, kind)?.closed = true;
                 Ok(None)
             }
             "message_delta" => {
@@ -235,16 +231,8 @@ impl MessagesDecoder {
 }
 
 impl Decoder for MessagesDecoder {
-    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
-        self.event(event).map(|event| out.extend(event))
-    }
-
-    fn ended(&mut self) -> &mut bool {
-        &mut self.ended
-    }
-
-    fn settled(&self) -> bool {
-        self.ended
+    fn decode(&mut self, name: &str, data: &Value, out: &mut Vec<ModelEvent>) -> DecodeResult {
+        self.event(name, data).map(|event| out.extend(event))
     }
 }
 
@@ -304,8 +292,4 @@ impl WireUsage {
 /// Event for a piece of text, unless it is empty.
 fn nonempty_event(event: fn(String) -> ModelEvent, text: String) -> Option<ModelEvent> {
     (!text.is_empty()).then(|| event(text))
-}
-
-fn server_error(message: &str) -> Failure {
-    Failure::new(FailureKind::Server, message)
 }

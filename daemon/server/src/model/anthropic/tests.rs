@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         client::{Client, Format, ServerConfig},
-        encoding::Decoder,
+        encoding::Decoding,
         http::BaseUrl,
         manners::KnownServer,
         sse::SseEvent,
@@ -388,7 +388,7 @@ fn a_faulty_stream_is_a_failure() {
 
 #[test]
 fn an_error_without_its_wrapper_is_decoded() {
-    let mut decoder = MessagesDecoder::new("made", testing::no_history());
+    let mut decoder = Decoding::new(MessagesDecoder::new("made", testing::no_history()));
     let data = json!({"code": 500, "message": "no", "type": "server_error"}).to_string();
     let events = decoder.push(&SseEvent { name: "error".into(), data });
     assert!(matches!(&events[..], [ModelEvent::Failed(Failure { kind: FailureKind::Server, .. })]));

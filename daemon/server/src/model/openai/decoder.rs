@@ -9,9 +9,10 @@ use cairn_core::{
 use serde_json::{Map, Value};
 
 use super::super::{
-    encoding::{self, CallIds, Decoder, IdRule, parse_arguments, protocol, stream_cut},
+    encoding::{
+        self, CallIds, DecodeResult, Decoder, IdRule, parse_arguments, protocol, stream_cut,
+    },
     failure,
-    sse::SseEvent,
 };
 use super::tags::{Part, Splitter};
 
@@ -20,7 +21,6 @@ use super::tags::{Part, Splitter};
 pub struct ChatDecoder {
     ids: CallIds,
     any_chunk: bool,
-    ended: bool,
     reasoning: String,
     /// Thinking between tags in the text. It is not returned.
     tagged: String,
@@ -62,7 +62,6 @@ impl ChatDecoder {
         Self {
             ids: CallIds::new(id_prefix, conversation, IdRule::CHAT),
             any_chunk: false,
-            ended: false,
             reasoning: String::new(),
             tagged: String::new(),
             text: String::new(),
@@ -308,22 +307,9 @@ fn asks_to_run(finish: &str) -> bool {
 }
 
 impl Decoder for ChatDecoder {
-    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
-        if event.data.trim() == "[DONE]" {
-            if !self.any_chunk {
-                return Err(protocol("the stream ended before it began"));
-            }
-            if self.finish.is_none() && !self.calls.is_empty() {
-                return Err(protocol("tool calls without a finish reason"));
-            }
-            self.finish(out);
-            return Ok(());
-        }
-        let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
-        let is_error =
-            !data["error"].is_null() || data["object"] == "error" || event.name == "error";
-        if is_error && let Some(failure) = failure::from_stream(&data) {
+    fn decode(&mut self, name: &str, data: &Value, out: &mut Vec<ModelEvent>) -> DecodeResult {
+        let is_error = !data["error"].is_null() || data["object"] == "error" || name == "error";
+        if is_error && let Some(failure) = failure::from_stream(data) {
             return Err(failure);
         }
         self.any_chunk = true;
@@ -352,8 +338,15 @@ impl Decoder for ChatDecoder {
         Ok(())
     }
 
-    fn ended(&mut self) -> &mut bool {
-        &mut self.ended
+    fn end_mark(&mut self, out: &mut Vec<ModelEvent>) -> Option<DecodeResult> {
+        if !self.any_chunk {
+            return Some(Err(protocol("the stream ended before it began")));
+        }
+        if self.finish.is_none() && !self.calls.is_empty() {
+            return Some(Err(protocol("tool calls without a finish reason")));
+        }
+        self.finish(out);
+        Some(Ok(()))
     }
 
     fn cut_off(&mut self, out: &mut Vec<ModelEvent>) {
@@ -363,8 +356,8 @@ impl Decoder for ChatDecoder {
         }
     }
 
-    fn settled(&self) -> bool {
-        self.ended || self.finish.is_some()
+    fn is_complete(&self) -> bool {
+        self.finish.is_some()
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     super::{
         Provider,
         client::{Client, Format},
-        encoding::Decoder,
+        encoding::Decoding,
         manners::KnownServer,
         sse::SseEvent,
         testing,
@@ -152,8 +152,8 @@ fn a_server_with_alternating_roles_gets_notes_in_the_last_result() {
 
 /// Encodes an answer with unknown members for the server at `to`.
 fn sent_back(to: &str, lessons: &[FormChange]) -> String {
-    let mut decoder =
-        ChatDecoder::new("made", testing::no_history()).of_server("http://localhost:1");
+    let decoder = ChatDecoder::new("made", testing::no_history()).of_server("http://localhost:1");
+    let mut decoder = Decoding::new(decoder);
     let call = json!({"id": "a", "index": 0, "extra_content": {"google": {"thought_signature": "s"}},
         "function": {"name": "ls", "arguments": "{}"}});
     let second = json!({"id": "b", "index": 1, "function": {"name": "ls", "arguments": "{}"}});

@@ -4,14 +4,13 @@ use bytes::Bytes;
 use cairn_core::{
     conversation::{AssistantMessage, Block, ToolArguments, ToolCall},
     ids::CallId,
-    model::{Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
+    model::{Failure, ModelEvent, Reply, Stop, Usage},
 };
 use serde_json::{Value, json};
 
 use super::super::{
-    encoding::{self, CallIds, Decoder, IdRule, parse_arguments, protocol},
+    encoding::{self, CallIds, DecodeResult, Decoder, IdRule, parse_arguments, protocol},
     failure,
-    sse::SseEvent,
 };
 
 /// Decoder of one answer.
@@ -21,7 +20,6 @@ pub struct ResponsesDecoder {
     /// Limit of the answer in tokens.
     limit: Option<u64>,
     items: Vec<OpenItem>,
-    ended: bool,
 }
 
 /// Output item that has started.
@@ -71,7 +69,7 @@ enum ItemKind {
 impl ResponsesDecoder {
     pub fn new(id_prefix: impl Into<String>, conversation: Bytes) -> Self {
         let ids = CallIds::new(id_prefix, conversation, IdRule::RESPONSES);
-        Self { ids, limit: None, items: Vec::new(), ended: false }
+        Self { ids, limit: None, items: Vec::new() }
     }
 
     /// Sets the limit of the answer in tokens.
@@ -307,34 +305,28 @@ impl ResponsesDecoder {
 }
 
 impl Decoder for ResponsesDecoder {
-    fn decode(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), Failure> {
-        // The end mark of Chat Completions, which some servers also send here.
-        if event.data.trim() == "[DONE]" {
-            return Ok(());
-        }
-        let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| protocol(format!("an event is not JSON ({error})")))?;
+    fn decode(&mut self, name: &str, data: &Value, out: &mut Vec<ModelEvent>) -> DecodeResult {
         let kind = match data["type"].as_str() {
-            _ if event.name == "error" || !data["error"].is_null() => "error",
+            _ if name == "error" || !data["error"].is_null() => "error",
             Some(kind) => kind,
-            None => event.name.as_str(),
+            None => name,
         };
         match kind {
-            "error" => return Err(reported(&data)),
-            "response.failed" => return Err(reported(&data["response"])),
+            "error" => return Err(failure::reported(data)),
+            "response.failed" => return Err(failure::reported(&data["response"])),
             "response.output_item.added" => {
-                self.added(&data, out)?;
+                self.added(data, out)?;
             }
-            "response.output_item.done" => self.done(&data, out)?,
-            "response.output_text.delta" => self.text(&data, false, out)?,
-            "response.refusal.delta" => self.text(&data, true, out)?,
+            "response.output_item.done" => self.done(data, out)?,
+            "response.output_text.delta" => self.text(data, false, out)?,
+            "response.refusal.delta" => self.text(data, true, out)?,
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.thought(&data, piece(&data), out)?;
+                self.thought(data, piece(data), out)?;
             }
             // Each part is a paragraph.
-            "response.reasoning_summary_part.added" => self.thought(&data, "", out)?,
+            "response.reasoning_summary_part.added" => self.thought(data, "", out)?,
             "response.function_call_arguments.delta" | "response.function_call_arguments.done" => {
-                self.arguments(&data)?;
+                self.arguments(data)?;
             }
             "response.completed" | "response.incomplete" => {
                 let reply = self.reply(kind, &data["response"], out)?;
@@ -346,12 +338,8 @@ impl Decoder for ResponsesDecoder {
         Ok(())
     }
 
-    fn ended(&mut self) -> &mut bool {
-        &mut self.ended
-    }
-
-    fn settled(&self) -> bool {
-        self.ended
+    fn end_mark(&mut self, _out: &mut Vec<ModelEvent>) -> Option<DecodeResult> {
+        Some(Ok(()))
     }
 }
 
@@ -412,10 +400,4 @@ fn usage(wire: &Value) -> Usage {
         output_tokens: count(&wire["output_tokens"]),
         cached_tokens: count(&wire["input_tokens_details"]["cached_tokens"]),
     }
-}
-
-/// Failure that the server reported.
-fn reported(data: &Value) -> Failure {
-    failure::from_stream(data)
-        .unwrap_or_else(|| Failure::new(FailureKind::Server, "The model server reported an error."))
 }
