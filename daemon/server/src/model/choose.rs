@@ -62,6 +62,92 @@ pub const NO_PROVIDER: &str = "none";
 /// Ollama's default port, as the end of an origin.
 const OLLAMA_PORT: &str = ":11434";
 
+/// Vendor of models, or a server with its format.
+struct ModelVendor {
+    choice: ProviderChoice,
+    official: &'static str,
+    models: &'static [&'static str],
+    /// Environment variable of its key.
+    variable: &'static str,
+}
+
+const ANTHROPIC: ModelVendor = ModelVendor {
+    choice: ProviderChoice::Anthropic,
+    official: anthropic::OFFICIAL_BASE_URL,
+    models: &ANTHROPIC_MODELS,
+    variable: "ANTHROPIC_API_KEY",
+};
+const OPENAI: ModelVendor = ModelVendor {
+    choice: ProviderChoice::OpenAi,
+    official: openai::OFFICIAL_BASE_URL,
+    models: &OPENAI_MODELS,
+    variable: "OPENAI_API_KEY",
+};
+
+/// One vendor under these settings.
+struct Candidate {
+    vendor: ModelVendor,
+    /// Configuration, or the reason why it cannot be used.
+    config: Result<ServerConfig, Failure>,
+    /// Origin of requests; empty if the address is not usable.
+    origin: String,
+    /// The address is not the vendor's own.
+    own: bool,
+}
+
+impl Candidate {
+    fn new(
+        vendor: ModelVendor,
+        settings: &ModelSettings,
+        keys: &Keys,
+        environment: &Environment,
+    ) -> Self {
+        let (entered, key, url) = match vendor.choice {
+            ProviderChoice::Anthropic => {
+                (&keys.anthropic, &environment.anthropic_key, &environment.anthropic_base_url)
+            }
+            _ => (&keys.openai, &environment.openai_key, &environment.openai_base_url),
+        };
+        // With `auto` the base URL of the settings applies to OpenAI.
+        let selected = match settings.provider {
+            ProviderChoice::Auto => ProviderChoice::OpenAi,
+            chosen => chosen,
+        };
+        let given = non_empty(&settings.base_url).filter(|_| selected == vendor.choice);
+        let default_origin = non_empty(url).unwrap_or(vendor.official);
+        let own = given.or(non_empty(url)).is_some();
+        let base = BaseUrl::parse_with(given.unwrap_or(default_origin), &settings.plain_http_hosts);
+        let origin = base.as_ref().map(BaseUrl::origin).unwrap_or_default();
+        let base = base.map_err(|error| {
+            let failure = Failure::new(FailureKind::Unusable, format!("Not usable: {error}."));
+            failure.advise(Advice::CheckAddress)
+        });
+        let config = base.and_then(|base| {
+            let keys = ProviderKeys { entered, inherited: present(key), default_origin };
+            let key = keys.key_for(&base)?;
+            if key.is_none() && !base.is_loopback() && !base.is_plain() {
+                let failure = Failure::new(FailureKind::Unusable, "No API key.");
+                return Err(failure.advise(Advice::SetKey { variable: vendor.variable }));
+            }
+            let is_local = own && vendor.choice == ProviderChoice::OpenAi;
+            let default = if is_local { LOCAL_MODEL } else { vendor.models[0] };
+            Ok(ServerConfig::new(base, name_or(settings, default), key.cloned()))
+        });
+        Self { vendor, config, origin, own }
+    }
+
+    fn status(&self) -> ProviderStatus {
+        let (provider, failure) = (name_of(self.vendor.choice), self.config.as_ref().err());
+        ProviderStatus {
+            provider: provider.to_owned(),
+            usable: failure.is_none(),
+            problem: failure.map(|failure| problem::of_failure(failure, provider).message()),
+            models: self.vendor.models.iter().map(|&name| name.to_owned()).collect(),
+            origin: self.origin.clone(),
+        }
+    }
+}
+
 /// Chooses the provider.
 ///
 /// With `auto`, a base URL in the settings selects OpenAI's format, which local servers and gateways
@@ -74,78 +160,58 @@ pub fn choose(
     environment: &Environment,
     servers: &KnownServers,
 ) -> Choice {
-    let anthropic = anthropic_candidate(settings, keys, environment);
-    let openai = openai_candidate(settings, keys, environment);
-    let wanted = wanted(settings, anthropic.is_ok(), openai.is_ok());
-    let [anthropic_origin, openai_origin] = origins(settings, environment);
-    let known = match (wanted, &anthropic, &openai) {
-        (ProviderChoice::Anthropic, Ok(config), _) => {
-            servers.of(anthropic_origin.clone(), config.model.clone())
-        }
-        (ProviderChoice::OpenAi, _, Ok(config)) => {
-            servers.of(openai_origin.clone(), config.model.clone())
-        }
-        _ => KnownServer::default(),
+    let anthropic = Candidate::new(ANTHROPIC, settings, keys, environment);
+    let openai = Candidate::new(OPENAI, settings, keys, environment);
+    let wanted = wanted(settings, anthropic.config.is_ok(), openai.config.is_ok());
+    let replay_status = ProviderStatus {
+        provider: name_of(ProviderChoice::Replay).to_owned(),
+        usable: true,
+        problem: None,
+        models: Vec::new(),
+        origin: String::new(),
     };
-    let is_ollama = match wanted {
-        ProviderChoice::Anthropic => anthropic_origin.ends_with(OLLAMA_PORT),
-        ProviderChoice::OpenAi => openai_origin.ends_with(OLLAMA_PORT),
-        ProviderChoice::Auto | ProviderChoice::Replay => false,
-    };
-    let providers = vec![
-        status("anthropic", anthropic.as_ref().err(), &ANTHROPIC_MODELS, anthropic_origin),
-        status("openai", openai.as_ref().err(), &OPENAI_MODELS, openai_origin),
-        status("replay", None, &[], String::new()),
-    ];
-    let unusable = match wanted {
-        ProviderChoice::Anthropic => anthropic.as_ref().err(),
-        ProviderChoice::OpenAi => openai.as_ref().err(),
+    let providers = vec![anthropic.status(), openai.status(), replay_status];
+    let chosen = match wanted {
+        ProviderChoice::Anthropic => Some(anthropic),
+        ProviderChoice::OpenAi => Some(openai),
         ProviderChoice::Replay | ProviderChoice::Auto => None,
     };
-    let unusable = match wanted {
-        ProviderChoice::Auto => {
-            Some(TurnProblem::NoModelConfigured { setting: "cairn.model.baseUrl".to_owned() })
+    let own_server = chosen.as_ref().is_none_or(|chosen| chosen.own);
+    let is_ollama = chosen.as_ref().is_some_and(|chosen| chosen.origin.ends_with(OLLAMA_PORT));
+    let (mut known, mut unusable) = (KnownServer::default(), None);
+    let (name, provider): (String, Arc<dyn Provider>) = match chosen {
+        Some(Candidate { vendor, config: Ok(config), origin, .. }) => {
+            let (name, format) = (config.model.clone(), format(&vendor, settings.api, &config));
+            known = servers.of(origin, name.clone());
+            (name, Arc::new(Client::new(format, config, known.clone())))
         }
-        _ => unusable.map(|failure| problem::of_failure(failure, name_of(wanted))),
-    };
-    let (model, provider) = provider(wanted, anthropic, openai, settings, &known);
-    let (provider_name, replay) = (name_of(wanted), wanted == ProviderChoice::Replay);
-    let info = ModelInfo { provider: provider_name.to_owned(), name: model, replay };
-    let max_tokens = settings.max_tokens.filter(|&tokens| tokens > 0);
-    let own_server = is_own_server(wanted, settings, environment);
-    Choice { provider, info, max_tokens, own_server, is_ollama, known, providers, unusable }
-}
-
-/// Name of the model, and the provider that answers with it.
-fn provider(
-    wanted: ProviderChoice,
-    anthropic: Result<ServerConfig, Failure>,
-    openai: Result<ServerConfig, Failure>,
-    settings: &ModelSettings,
-    known: &KnownServer,
-) -> (String, Arc<dyn Provider>) {
-    match (wanted, anthropic, openai) {
-        (ProviderChoice::Anthropic, Ok(config), _) => {
-            let model = config.model.clone();
-            (model, Arc::new(Client::new(Format::Messages, config, known.clone())))
+        Some(Candidate { vendor, config: Err(failure), .. }) => {
+            unusable = Some(problem::of_failure(&failure, name_of(wanted)));
+            (name_or(settings, vendor.models[0]), Arc::new(Unusable(failure)))
         }
-        (ProviderChoice::Anthropic, Err(failure), _) => {
-            (name_or(settings, ANTHROPIC_MODELS[0]), Arc::new(Unusable(failure)))
-        }
-        (ProviderChoice::OpenAi, _, Ok(config)) => {
-            (config.model.clone(), openai_provider(settings.api, config, known.clone()))
-        }
-        (ProviderChoice::OpenAi, _, Err(failure)) => {
-            (name_or(settings, OPENAI_MODELS[0]), Arc::new(Unusable(failure)))
-        }
-        (ProviderChoice::Replay, _, _) => {
+        None if wanted == ProviderChoice::Replay => {
             let (name, provider) = replay(settings);
             (name, Arc::new(provider))
         }
-        (ProviderChoice::Auto, _, _) => {
+        None => {
+            let setting = "cairn.model.baseUrl".to_owned();
+            unusable = Some(TurnProblem::NoModelConfigured { setting });
             let failure = Failure::new(FailureKind::Unusable, "No model is configured");
             (String::new(), Arc::new(Unusable(failure)))
         }
+    };
+    let replay = wanted == ProviderChoice::Replay;
+    let info = ModelInfo { provider: name_of(wanted).to_owned(), name, replay };
+    let max_tokens = settings.max_tokens.filter(|&tokens| tokens > 0);
+    Choice { provider, info, max_tokens, own_server, is_ollama, known, providers, unusable }
+}
+
+fn format(vendor: &ModelVendor, api: ApiChoice, config: &ServerConfig) -> Format {
+    match api {
+        _ if vendor.choice == ProviderChoice::Anthropic => Format::Messages,
+        ApiChoice::Auto if openai::is_official(&config.base_url) => Format::Responses,
+        ApiChoice::Responses => Format::Responses,
+        ApiChoice::Auto | ApiChoice::Chat => Format::Chat,
     }
 }
 
@@ -169,149 +235,32 @@ fn name_of(choice: ProviderChoice) -> &'static str {
     }
 }
 
-/// True if the address is not the vendor's own.
-fn is_own_server(
-    choice: ProviderChoice,
-    settings: &ModelSettings,
-    environment: &Environment,
-) -> bool {
-    let inherited = match choice {
-        ProviderChoice::Anthropic => &environment.anthropic_base_url,
-        ProviderChoice::OpenAi => &environment.openai_base_url,
-        ProviderChoice::Auto | ProviderChoice::Replay => return true,
-    };
-    non_empty(&settings.base_url).or(non_empty(inherited)).is_some()
-}
-
-/// Server that a user asks for its models, with the stored key for it. `base_url`: `None` for
-/// the provider's own server.
+/// Server that a user asks for its models, with the stored key for it, and the origin that a key for
+/// it would be stored for; empty if the address is not usable. `base_url`: `None` for the provider's
+/// own server.
 pub fn model_server(
     provider: ProviderChoice,
     base_url: Option<String>,
     plain_http_hosts: &[String],
     keys: &Keys,
     environment: &Environment,
-) -> Result<ModelServer, Failure> {
+) -> (String, Result<ModelServer, Failure>) {
     let plain_http_hosts = plain_http_hosts.to_vec();
     let settings =
         ModelSettings { provider, base_url, plain_http_hosts, ..ModelSettings::default() };
-    match provider {
-        ProviderChoice::Anthropic => {
-            let config = anthropic_candidate(&settings, keys, environment)?;
-            Ok(ModelServer::new(Format::Messages, config))
-        }
-        ProviderChoice::OpenAi => {
-            let config = openai_candidate(&settings, keys, environment)?;
-            Ok(ModelServer::new(Format::Chat, config))
-        }
+    let (vendor, format) = match provider {
+        ProviderChoice::Anthropic => (ANTHROPIC, Format::Messages),
+        _ => (OPENAI, Format::Chat),
+    };
+    let Candidate { config, origin, .. } = Candidate::new(vendor, &settings, keys, environment);
+    let server = match provider {
         ProviderChoice::Auto | ProviderChoice::Replay => {
             let message = "Only Anthropic and servers with the format of OpenAI list models.";
             Err(Failure::new(FailureKind::Unusable, message))
         }
-    }
-}
-
-/// Origin that a key for this server would be stored for; empty if the address is not usable.
-pub fn origin_of(
-    provider: ProviderChoice,
-    base_url: Option<String>,
-    plain_http_hosts: &[String],
-    environment: &Environment,
-) -> String {
-    let plain_http_hosts = plain_http_hosts.to_vec();
-    let settings =
-        ModelSettings { provider, base_url, plain_http_hosts, ..ModelSettings::default() };
-    let [anthropic, openai] = origins(&settings, environment);
-    if provider == ProviderChoice::Anthropic { anthropic } else { openai }
-}
-
-/// Configuration of Anthropic, or the reason why it cannot be used.
-fn anthropic_candidate(
-    settings: &ModelSettings,
-    keys: &Keys,
-    environment: &Environment,
-) -> Result<ServerConfig, Failure> {
-    let default_origin =
-        non_empty(&environment.anthropic_base_url).unwrap_or(anthropic::OFFICIAL_BASE_URL);
-    let base = parse_base(
-        configured_base_url(settings, ProviderChoice::Anthropic).unwrap_or(default_origin),
-        settings,
-    )?;
-    let provider_keys = ProviderKeys {
-        entered: &keys.anthropic,
-        inherited: present(&environment.anthropic_key),
-        default_origin,
+        _ => config.map(|config| ModelServer::new(format, config)),
     };
-    let key = provider_keys.key_for(&base)?;
-    if key.is_none() && !base.is_loopback() && !base.is_plain() {
-        let advice = Advice::SetKey { variable: "ANTHROPIC_API_KEY" };
-        return Err(no_key(advice));
-    }
-    Ok(ServerConfig::new(base, name_or(settings, ANTHROPIC_MODELS[0]), key.cloned()))
-}
-
-/// Configuration of OpenAI, or the reason why it cannot be used.
-fn openai_candidate(
-    settings: &ModelSettings,
-    keys: &Keys,
-    environment: &Environment,
-) -> Result<ServerConfig, Failure> {
-    let configured = configured_base_url(settings, ProviderChoice::OpenAi);
-    let base_url = configured.or(non_empty(&environment.openai_base_url));
-    let default_origin =
-        non_empty(&environment.openai_base_url).unwrap_or(openai::OFFICIAL_BASE_URL);
-    let base = parse_base(configured.unwrap_or(default_origin), settings)?;
-    let provider_keys = ProviderKeys {
-        entered: &keys.openai,
-        inherited: present(&environment.openai_key),
-        default_origin,
-    };
-    let key = provider_keys.key_for(&base)?;
-    if key.is_none() && !base.is_loopback() && !base.is_plain() {
-        let advice = Advice::SetKey { variable: "OPENAI_API_KEY" };
-        return Err(no_key(advice));
-    }
-    let default = if base_url.is_some() { LOCAL_MODEL } else { OPENAI_MODELS[0] };
-    Ok(ServerConfig::new(base, name_or(settings, default), key.cloned()))
-}
-
-/// Returns the base URL of the settings if it applies to this provider. With `auto` it applies to
-/// OpenAI.
-fn configured_base_url(settings: &ModelSettings, provider: ProviderChoice) -> Option<&str> {
-    let selected = match settings.provider {
-        ProviderChoice::Auto => ProviderChoice::OpenAi,
-        chosen @ (ProviderChoice::Anthropic | ProviderChoice::OpenAi | ProviderChoice::Replay) => {
-            chosen
-        }
-    };
-    non_empty(&settings.base_url).filter(|_| selected == provider)
-}
-
-/// Origins of requests to Anthropic and to OpenAI. An address that is not usable gives an empty
-/// string.
-fn origins(settings: &ModelSettings, environment: &Environment) -> [String; 2] {
-    let origin = |provider, variable: &Option<String>, official| {
-        let configured = configured_base_url(settings, provider).or(non_empty(variable));
-        BaseUrl::parse_with(configured.unwrap_or(official), &settings.plain_http_hosts)
-            .map(|base| base.origin())
-            .unwrap_or_default()
-    };
-    use ProviderChoice::{Anthropic, OpenAi};
-    [
-        origin(Anthropic, &environment.anthropic_base_url, anthropic::OFFICIAL_BASE_URL),
-        origin(OpenAi, &environment.openai_base_url, openai::OFFICIAL_BASE_URL),
-    ]
-}
-
-/// Provider for a server with one of OpenAI's formats.
-fn openai_provider(api: ApiChoice, config: ServerConfig, known: KnownServer) -> Arc<dyn Provider> {
-    let is_responses = match api {
-        ApiChoice::Auto => openai::is_official(&config.base_url),
-        ApiChoice::Chat => false,
-        ApiChoice::Responses => true,
-    };
-    let format = if is_responses { Format::Responses } else { Format::Chat };
-    Arc::new(Client::new(format, config, known))
+    (origin, server)
 }
 
 /// Replay provider with the name of its script.
@@ -325,17 +274,6 @@ fn replay(settings: &ModelSettings) -> (String, ReplayProvider) {
     }
 }
 
-fn parse_base(text: &str, settings: &ModelSettings) -> Result<BaseUrl, Failure> {
-    BaseUrl::parse_with(text, &settings.plain_http_hosts).map_err(|error| {
-        let message = format!("Not usable: {error}.");
-        Failure::new(FailureKind::Unusable, message).advise(Advice::CheckAddress)
-    })
-}
-
-fn no_key(advice: Advice) -> Failure {
-    Failure::new(FailureKind::Unusable, "No API key.").advise(advice)
-}
-
 fn name_or(settings: &ModelSettings, default: &str) -> String {
     non_empty(&settings.name).unwrap_or(default).to_owned()
 }
@@ -347,21 +285,6 @@ fn non_empty(text: &Option<String>) -> Option<&str> {
 /// Returns the key unless it is blank.
 fn present(key: &Option<SecretString>) -> Option<&SecretString> {
     key.as_ref().filter(|key| !key.expose_secret().trim().is_empty())
-}
-
-fn status(
-    provider: &str,
-    failure: Option<&Failure>,
-    models: &[&str],
-    origin: String,
-) -> ProviderStatus {
-    ProviderStatus {
-        provider: provider.to_owned(),
-        usable: failure.is_none(),
-        problem: failure.map(|failure| problem::of_failure(failure, provider).message()),
-        models: models.iter().map(|&name| name.to_owned()).collect(),
-        origin,
-    }
 }
 
 #[cfg(test)]

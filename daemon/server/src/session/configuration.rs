@@ -181,9 +181,7 @@ impl Configuration {
             return (String::new(), Err(failure));
         };
         let hosts = &self.settings.model.plain_http_hosts;
-        let origin = choose::origin_of(provider, base_url.clone(), hosts, &self.environment);
-        let server = choose::model_server(provider, base_url, hosts, &self.keys, &self.environment);
-        (origin, server)
+        choose::model_server(provider, base_url, hosts, &self.keys, &self.environment)
     }
 
     /// Model that the user checks: that of the settings, or another one with the settings for models.

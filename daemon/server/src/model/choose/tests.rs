@@ -237,7 +237,8 @@ fn key_at(
     let environment = Environment::read(|name| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
     });
-    match openai_candidate(&with(ProviderChoice::OpenAi, base_url), &keys, &environment) {
+    let settings = with(ProviderChoice::OpenAi, base_url);
+    match Candidate::new(OPENAI, &settings, &keys, &environment).config {
         Ok(config) => config.key.map_or("none".into(), |key| key.expose_secret().to_owned()),
         Err(failure) => failure.message.trim_end_matches('.').to_owned(),
     }
