@@ -8,7 +8,7 @@ mod table;
 
 pub use table::{
     BESIDE_BIN, DATA_FOLDERS, GRADLE_MODULES, GRADLE_VARIABLE, LOCK_ENDING, PACKAGE_CACHES,
-    PackageCache, ROOT_VARIABLES, SECRETS, SHARED_FOLDERS, TOOLS, Toolchain,
+    PackageCache, ROOT_VARIABLES, SECRETS, SHARED_FOLDERS, Toolchain, tools,
 };
 
 /// True for the name of a file or folder that holds credentials wherever it lies in a toolchain. Narrower
@@ -121,20 +121,20 @@ pub fn is_secret_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone
     })
 }
 
-/// True for a path below the home folder, by its components, that lies in a shown part of one of [`TOOLS`], and has no
+/// True for a path below the home folder, by its components, that lies in a shown part of one of [`tools`], and has no
 /// name of a credential.
 pub fn is_toolchain_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone) -> bool {
     let lies_in = |place: &str| {
         let mut path = components.clone().into_iter();
         place.split('/').all(|part| path.next().is_some_and(|name| fits(part, name)))
     };
-    let shows = |tool: &Toolchain| {
+    let shows = |tool: Toolchain| {
         lies_in(tool.root)
             && (tool.shown.is_empty()
                 || tool.shown.iter().any(|part| lies_in(&format!("{}/{part}", tool.root))))
     };
     let mut names = components.clone().into_iter();
-    TOOLS.iter().any(shows)
+    tools().any(shows)
         && !is_secret_place(components)
         && !names.any(|name| is_credential(name, false) || is_credential(name, true))
 }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn no_tool_shows_a_secret_or_a_shared_folder() {
-        for tool in TOOLS {
+        for tool in tools() {
             let whole = [""];
             let shown = if tool.shown.is_empty() { &whole[..] } else { tool.shown };
             for part in shown {

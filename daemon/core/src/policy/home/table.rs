@@ -26,12 +26,26 @@ const fn at(
 /// Parts of version managers that follow rbenv.
 const ENV_MANAGER: &[&str] =
     &["bin", "completions", "lib", "libexec", "plugins", "shims", "version", "versions"];
-const WHOLE: &[&str] = &[];
 
 /// Toolchains, packages and caches that commands read. Each has no credentials, except in files that
 /// [`SECRETS`] names. Caches that their tool must write at each use (uv, pip, pre-commit, ccache) are
 /// not listed: an empty cache works, a read-only one does not.
-pub const TOOLS: &[Toolchain] = &[
+pub fn tools() -> impl Iterator<Item = Toolchain> {
+    IN_PARTS.iter().copied().chain(WHOLE.split_whitespace().map(|root| tool(root, &[])))
+}
+
+/// Roots that are shown whole.
+const WHOLE: &str = "\
+    .local/share/pnpm .pnpm-store .cache/node-gyp .cache/ms-playwright .cache/puppeteer \
+    .cache/Cypress .cache/electron .cache/prisma .cache/selenium .local/share/virtualenvs \
+    .virtualenvs miniconda3 anaconda3 miniforge3 mambaforge micromamba nltk_data .jdks \
+    Library/Java/JavaVirtualMachines Android/Sdk Library/Android/sdk flutter development/flutter \
+    .rubies .cache/composer perl5 .opam R .tool-versions .linuxbrew .nix-profile .guix-profile \
+    .editorconfig .ripgreprc .terminfo .fonts .local/share/fonts Library/Caches/ms-playwright \
+    Library/Python Library/pnpm";
+
+/// Toolchains of which parts are shown.
+const IN_PARTS: &[Toolchain] = &[
     // Rust.
     at("RUSTUP_HOME", ".rustup", &["settings.toml", "toolchains", "update-hashes"]),
     at("CARGO_HOME", ".cargo", &["bin", "env", "git", "registry"]),
@@ -49,18 +63,9 @@ pub const TOOLS: &[Toolchain] = &[
     tool(".npm", &["_cacache"]),
     tool(".npm-global", &["bin", "lib"]),
     tool(".npm-packages", &["bin", "lib"]),
-    tool(".local/share/pnpm", WHOLE),
-    tool(".pnpm-store", WHOLE),
     tool(".yarn", &["berry/cache", "bin", "releases"]),
     tool(".config/yarn/global", &["node_modules"]),
     tool(".cache/node", &["corepack"]),
-    tool(".cache/node-gyp", WHOLE),
-    tool(".cache/ms-playwright", WHOLE),
-    tool(".cache/puppeteer", WHOLE),
-    tool(".cache/Cypress", WHOLE),
-    tool(".cache/electron", WHOLE),
-    tool(".cache/prisma", WHOLE),
-    tool(".cache/selenium", WHOLE),
     tool(".cache/deno", &["deps", "npm", "remote", "registries"]),
     tool(".deno", &["bin"]),
     tool(".bun", &["bin", "install/cache", "install/global"]),
@@ -72,20 +77,12 @@ pub const TOOLS: &[Toolchain] = &[
     tool(".local/pipx", &["shared", "venvs"]),
     tool(".local/share/pypoetry", &["venv"]),
     tool(".cache/pypoetry", &["virtualenvs"]),
-    tool(".local/share/virtualenvs", WHOLE),
     tool(".local/share/hatch", &["env", "pythons"]),
-    tool(".virtualenvs", WHOLE),
     tool(".rye", &["py", "self", "shims", "tools"]),
     tool(".pixi", &["bin", "envs"]),
-    tool("miniconda3", WHOLE),
-    tool("anaconda3", WHOLE),
-    tool("miniforge3", WHOLE),
-    tool("mambaforge", WHOLE),
-    tool("micromamba", WHOLE),
     tool("opt", &["miniconda3", "anaconda3", "miniforge3"]),
     tool(".conda", &["envs", "pkgs", "environments.txt"]),
     tool(".local/share/mamba", &["envs", "pkgs"]),
-    tool("nltk_data", WHOLE),
     tool(".cache/huggingface", &["hub"]),
     tool(".cache/torch", &["hub"]),
     // Go.
@@ -98,9 +95,7 @@ pub const TOOLS: &[Toolchain] = &[
     tool(".gradle", &["jdks", "wrapper/dists/*/*/*"]),
     tool(".sdkman", &["bin", "candidates", "libexec", "src", "var"]),
     tool(".jenv", ENV_MANAGER),
-    tool(".jdks", WHOLE),
     tool(".jabba", &["bin", "jdk"]),
-    tool("Library/Java/JavaVirtualMachines", WHOLE),
     tool(".konan", &["cache", "dependencies", "kotlin-native-prebuilt*"]),
     tool(".cache/coursier", &["arc", "jvm", "v1"]),
     tool(".local/share/coursier", &["bin"]),
@@ -109,10 +104,6 @@ pub const TOOLS: &[Toolchain] = &[
     tool(".lein", &["self-installs"]),
     tool(".gitlibs", &["libs"]),
     // Android, Flutter, Dart, Swift.
-    tool("Android/Sdk", WHOLE),
-    tool("Library/Android/sdk", WHOLE),
-    tool("flutter", WHOLE),
-    tool("development/flutter", WHOLE),
     tool("fvm", &["default", "versions"]),
     tool(".pub-cache", &["bin", "git", "global_packages", "hosted", "hosted-hashes"]),
     tool(".swiftly", &["bin", "toolchains"]),
@@ -127,15 +118,12 @@ pub const TOOLS: &[Toolchain] = &[
     // Ruby, PHP, Perl, Lua.
     tool(".rbenv", ENV_MANAGER),
     tool(".rvm", &["bin", "environments", "gems", "rubies", "scripts", "wrappers"]),
-    tool(".rubies", WHOLE),
     tool(".gem", &["ruby"]),
     tool(".local/share/gem", &["ruby"]),
     tool(".bundle", &["cache", "plugin"]),
     tool(".phpenv", ENV_MANAGER),
     tool(".composer", &["vendor"]),
     tool(".config/composer", &["vendor"]),
-    tool(".cache/composer", WHOLE),
-    tool("perl5", WHOLE),
     tool(".plenv", ENV_MANAGER),
     tool(".luarocks", &["bin", "lib", "share"]),
     // Haskell, OCaml, BEAM, Julia, R, and others.
@@ -144,14 +132,12 @@ pub const TOOLS: &[Toolchain] = &[
     tool(".local/state/cabal", &["store"]),
     tool(".cache/cabal", &["packages"]),
     tool(".stack", &["pantry", "programs", "setup-exe-cache", "snapshots", "stack.sqlite3"]),
-    tool(".opam", WHOLE),
     tool(".mix", &["archives", "elixir"]),
     tool(".hex", &["packages"]),
     tool(".cache/rebar3", &["bin", "hex", "plugins"]),
     tool(".kerl", &["builds", "installs"]),
     tool(".julia", &["artifacts", "compiled", "juliaup", "packages", "registries"]),
     tool(".juliaup", &["bin"]),
-    tool("R", WHOLE),
     tool(".elan", &["bin", "toolchains"]),
     tool(".nimble", &["bin", "pkgs", "pkgs2"]),
     tool(".choosenim", &["toolchains"]),
@@ -170,27 +156,15 @@ pub const TOOLS: &[Toolchain] = &[
     at("ASDF_DATA_DIR", ".asdf", &["asdf.sh", "bin", "installs", "lib", "plugins", "shims"]),
     tool(".local/share/mise", &["installs", "plugins", "shims"]),
     tool(".proto", &["bin", "shims", "tools"]),
-    tool(".tool-versions", WHOLE),
-    tool(".linuxbrew", WHOLE),
-    tool(".nix-profile", WHOLE),
-    tool(".guix-profile", WHOLE),
     // Read by many programs, and harmless.
     tool(".config/git", &["attributes", "ignore"]),
-    tool(".editorconfig", WHOLE),
-    tool(".ripgreprc", WHOLE),
-    tool(".terminfo", WHOLE),
-    tool(".fonts", WHOLE),
-    tool(".local/share/fonts", WHOLE),
-    tool("Library/Caches/ms-playwright", WHOLE),
     tool("Library/Caches/deno", &["deps", "npm", "remote", "registries"]),
-    tool("Library/Python", WHOLE),
-    tool("Library/pnpm", WHOLE),
 ];
 
-/// Part of [`TOOLS`] that a package manager writes when it fetches packages.
+/// Part of [`tools`] that a package manager writes when it fetches packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackageCache {
-    /// Root of the toolchain, as in [`TOOLS`].
+    /// Root of the toolchain, as in [`tools`].
     pub root: &'static str,
     pub part: &'static str,
     /// Path below the cache that exists once it has packages, not only an index of them.
@@ -221,7 +195,7 @@ pub const GRADLE_MODULES: (&str, &str) =
     (".gradle/caches/modules-2", ".gradle/read-only/modules-2");
 pub const GRADLE_VARIABLE: (&str, &str) = ("GRADLE_RO_DEP_CACHE", ".gradle/read-only");
 
-/// Ending of names that a `*` of [`TOOLS`] never matches: locks, which their tool opens for writing.
+/// Ending of names that a `*` of [`tools`] never matches: locks, which their tool opens for writing.
 pub const LOCK_ENDING: &str = ".lck";
 
 /// Folders with data of many programs: never shown as a whole, even if a search path names them.

@@ -14,7 +14,7 @@ use std::{
 use cairn_core::policy::{
     home::{
         BESIDE_BIN, GRADLE_MODULES, LOCK_ENDING, PACKAGE_CACHES, PackageCache, ROOT_VARIABLES,
-        SHARED_FOLDERS, TOOLS, Toolchain, is_credential,
+        SHARED_FOLDERS, Toolchain, is_credential, tools,
     },
     sandbox::Placed,
 };
@@ -64,8 +64,7 @@ pub(in crate::exec::sandbox) struct HomeEnvironment {
 
 impl HomeEnvironment {
     pub(in crate::exec::sandbox) fn of_process() -> Self {
-        let names =
-            TOOLS.iter().filter_map(|tool| tool.variable).chain(ROOT_VARIABLES.iter().copied());
+        let names = tools().filter_map(|tool| tool.variable).chain(ROOT_VARIABLES.iter().copied());
         let absolute =
             |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
         Self {
@@ -113,7 +112,7 @@ impl Detector {
 
 /// Returns the stamps of all folders that a detection depends on.
 fn stamps(home: &Path, environment: &HomeEnvironment) -> Vec<Option<Stamp>> {
-    let roots = TOOLS.iter().map(|tool| home.join(tool.root));
+    let roots = tools().map(|tool| home.join(tool.root));
     let named = environment.variables.values().chain(&environment.search_path).cloned();
     let stamp = |path: PathBuf| {
         let data = fs::metadata(path).ok()?;
@@ -127,14 +126,14 @@ fn detect(home_variable: &Path, environment: &HomeEnvironment) -> VisiblePaths {
     let Ok(home) = home_variable.canonicalize() else { return VisiblePaths::default() };
     let mut search = Search { home: &home, home_variable, places: Vec::new() };
     let mut caches = Vec::new();
-    for tool in TOOLS {
+    for tool in tools() {
         let variable = tool.variable.and_then(|name| environment.variables.get(name));
         let named = variable.and_then(|root| real_path_below(&home, Some(home_variable), root));
         let outside =
             variable.filter(|_| named.is_none()).and_then(|root| root.canonicalize().ok());
         let roots = [Some(home.join(tool.root)), named];
         caches.extend(
-            roots.iter().chain([&outside]).flatten().flat_map(|root| caches_of(tool, root)),
+            roots.iter().chain([&outside]).flatten().flat_map(|root| caches_of(&tool, root)),
         );
         for root in roots.into_iter().flatten() {
             if fs::metadata(&root).is_err() {
