@@ -21,15 +21,7 @@ const USUAL_WAIT: Duration = Duration::from_secs(30);
 /// Value of `wait_for` for the end of the process.
 const EXIT: &str = "exit";
 
-struct ProcessOutputCall {
-    id: ProcessId,
-    since: Option<u64>,
-    wait: Wait,
-    limit: Duration,
-}
-
 enum Wait {
-    Not,
     Exit,
     Pattern(Box<Pattern>),
 }
@@ -52,46 +44,47 @@ fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, T
     let limit = arguments.optional_count("timeout_ms");
     arguments.finish()?;
     let wait = match wait_for.as_deref() {
-        None | Some("") => Wait::Not,
-        Some(EXIT) => Wait::Exit,
+        None | Some("") => None,
+        Some(EXIT) => Some(Wait::Exit),
         Some(pattern) => {
             let pattern = Pattern::compile(pattern, false).map_err(ToolFailure::Tell)?;
-            Wait::Pattern(Box::new(pattern))
+            Some(Wait::Pattern(Box::new(pattern)))
         }
     };
     let limit = limit.map_or(USUAL_WAIT, |ms| Duration::from_millis(ms as u64));
     let limit = limit.min(context.command_limits.longest);
-    let call = ProcessOutputCall { id, since, wait, limit };
     let label = ToolLabel::ReadProcess { process: id };
-    Ok(Call::new(label, Access::Process, |context| call.run(context)))
+    Ok(Call::new(label, Access::Process, move |context| read(id, since, wait, limit, context)))
 }
 
-impl ProcessOutputCall {
-    async fn run(self, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
-        let Self { id, since, wait, limit } = self;
-        let (_, process) = find(id, &context)?;
-        let waits = !matches!(wait, Wait::Not);
-        let mut pattern = match wait {
-            Wait::Pattern(pattern) => Some(pattern),
-            Wait::Exit | Wait::Not => None,
-        };
-        let found =
-            |text: &str| pattern.as_mut().is_some_and(|pattern| pattern.is_in(text.as_bytes()));
-        let came = match waits {
-            true => tokio::select! {
+async fn read(
+    id: ProcessId,
+    since: Option<u64>,
+    wait: Option<Wait>,
+    limit: Duration,
+    context: ToolContext,
+) -> Result<ToolOutput, ToolFailure> {
+    let (_, process) = find(id, &context)?;
+    let came = match wait {
+        None => true,
+        Some(mut wait) => {
+            let found = |text: &str| match &mut wait {
+                Wait::Exit => false,
+                Wait::Pattern(pattern) => pattern.is_in(text.as_bytes()),
+            };
+            tokio::select! {
                 came = process.wait(since, found, limit) => came,
                 () = context.cancel.cancelled() => false,
-            },
-            false => true,
-        };
-        let vain = format!("waited {:.0} s for it in vain", limit.as_secs_f64());
-        let notes = if came { Vec::new() } else { vec![vain] };
-        let (entry, output) = report(id, since, &notes, &context)?;
-        let exit_code = match entry.state {
-            ProcessState::Ended(ProcessExit::Code(code)) => Some(code),
-            ProcessState::Ended(_) | ProcessState::Running { .. } => None,
-        };
-        let stats = Some(ToolStats { exit_code, ..ToolStats::default() });
-        Ok(ToolOutput { stats, ..output })
-    }
+            }
+        }
+    };
+    let vain = format!("waited {:.0} s for it in vain", limit.as_secs_f64());
+    let notes = if came { Vec::new() } else { vec![vain] };
+    let (entry, output) = report(id, since, &notes, &context)?;
+    let exit_code = match entry.state {
+        ProcessState::Ended(ProcessExit::Code(code)) => Some(code),
+        ProcessState::Ended(_) | ProcessState::Running { .. } => None,
+    };
+    let stats = Some(ToolStats { exit_code, ..ToolStats::default() });
+    Ok(ToolOutput { stats, ..output })
 }
