@@ -13,8 +13,8 @@ use std::{
 
 use cairn_core::model::Stop;
 use cairn_protocol::{
-    ApprovalDecision, ApproveResult, Cancel, CancelParams, Decide, DecideParams, Decision,
-    ReviewMode, RunTask, RunTaskParams, RunTaskResult, Scope, Steer, SteerParams,
+    ApprovalDecision, ApproveResult, Cancel, Decide, DecideParams, Decision, ReviewMode, RunTask,
+    RunTaskParams, RunTaskResult, Scope, Steer, SteerParams, TurnParams,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -221,7 +221,7 @@ impl Soak {
             Meanwhile::Cancel => {
                 self.report.cancels += 1;
                 let RunTaskResult { session_id, turn_id } = turn.clone();
-                let params = CancelParams { session_id, turn_id };
+                let params = TurnParams { session_id, turn_id };
                 self.life.editor.request::<Cancel>(params).await.expect("a cancel is taken");
             }
             Meanwhile::Steer => self.steer(&turn, &format!("s{number:06}")).await,

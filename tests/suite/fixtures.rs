@@ -11,9 +11,9 @@ use std::{
 
 use cairn::{environment::Environment, hub, lsp};
 use cairn_protocol::{
-    ApprovalDecision, ApproveResult, Cancel, CancelParams, EndReason, Hunk, ItemStatus,
-    MessageRole, Notice, Panel, ReviewNotification, RunTask, RunTaskParams, RunTaskResult, State,
-    ToolNotification, ToolState, TurnPhase,
+    ApprovalDecision, ApproveResult, Cancel, EndReason, Hunk, ItemStatus, MessageRole, Notice,
+    Panel, ReviewNotification, RunTask, RunTaskParams, RunTaskResult, State, ToolNotification,
+    ToolState, TurnParams, TurnPhase,
 };
 use cairn_tests::{
     editor_double::{self, Approval, EditorDouble, TurnEnd},
@@ -222,7 +222,7 @@ impl TestDaemon {
     /// Cancels, and sees the turn end.
     pub(crate) async fn cancel(&self, turn: &RunTaskResult) {
         let RunTaskResult { session_id, turn_id } = turn.clone();
-        let params = CancelParams { session_id, turn_id };
+        let params = TurnParams { session_id, turn_id };
         self.editor.request::<Cancel>(params).await.unwrap();
         let end = self.editor.turn_end(&turn.turn_id).await;
         assert_eq!(end.reason, EndReason::Cancelled);

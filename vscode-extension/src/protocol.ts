@@ -12,12 +12,12 @@ export const PROTOCOL_MINOR = 0;
 export const requests = {
   runTask: { method: "agent/runTask" } as RequestMethod<RunTaskParams, RunTaskResult>,
   steer: { method: "agent/steer" } as RequestMethod<SteerParams, SteerResult>,
-  cancel: { method: "agent/cancel" } as RequestMethod<CancelParams, Empty>,
+  cancel: { method: "agent/cancel" } as RequestMethod<TurnParams, Empty>,
   answer: { method: "agent/answer" } as RequestMethod<AnswerParams, AnswerResult>,
   decide: { method: "agent/review/decide" } as RequestMethod<DecideParams, DecideResult>,
   undoDecision: { method: "agent/review/undo" } as RequestMethod<Empty, UndoDecisionResult>,
   baseline: { method: "agent/review/baseline" } as RequestMethod<BaselineParams, BaselineResult>,
-  planHistory: { method: "agent/plan/history" } as RequestMethod<PlanHistoryParams, PlanHistoryResult>,
+  planHistory: { method: "agent/plan/history" } as RequestMethod<SessionParams, PlanHistoryResult>,
   checkpoints: { method: "agent/checkpoints" } as RequestMethod<Empty, CheckpointsResult>,
   restoreCheckpoint: { method: "agent/checkpoints/restore" } as RequestMethod<RestoreCheckpointParams, RestoreCheckpointResult>,
   state: { method: "agent/state" } as RequestMethod<Empty, StateResult>,
@@ -25,22 +25,22 @@ export const requests = {
   serverModels: { method: "agent/models/server" } as RequestMethod<ServerModelsParams, ServerModelsResult>,
   checkModel: { method: "agent/models/check" } as RequestMethod<CheckModelParams, CheckModelResult>,
   toolOutput: { method: "agent/tool/output" } as RequestMethod<ToolOutputParams, ToolOutputResult>,
-  turnAttachments: { method: "agent/turn/attachments" } as RequestMethod<TurnAttachmentsParams, TurnAttachmentsResult>,
+  turnAttachments: { method: "agent/turn/attachments" } as RequestMethod<TurnParams, TurnAttachmentsResult>,
   queueAdd: { method: "agent/queue/add" } as RequestMethod<QueueAddParams, QueueAddResult>,
   queueEdit: { method: "agent/queue/edit" } as RequestMethod<QueueEditParams, Empty>,
-  queueDrop: { method: "agent/queue/drop" } as RequestMethod<QueueDropParams, Empty>,
-  queueSend: { method: "agent/queue/send" } as RequestMethod<QueueSendParams, Empty>,
+  queueDrop: { method: "agent/queue/drop" } as RequestMethod<FollowUpParams, Empty>,
+  queueSend: { method: "agent/queue/send" } as RequestMethod<FollowUpParams, Empty>,
   processStop: { method: "agent/processes/stop" } as RequestMethod<ProcessStopParams, Empty>,
   processInput: { method: "agent/processes/input" } as RequestMethod<ProcessInputParams, ProcessInputResult>,
   processOutput: { method: "agent/processes/output" } as RequestMethod<ProcessOutputParams, ProcessOutputResult>,
-  compact: { method: "agent/compact" } as RequestMethod<CompactParams, CompactResult>,
+  compact: { method: "agent/compact" } as RequestMethod<SessionParams, RunTaskResult>,
   listSessions: { method: "agent/sessions/list" } as RequestMethod<ListSessionsParams, ListSessionsResult>,
   searchSessions: { method: "agent/sessions/search" } as RequestMethod<SearchSessionsParams, SearchSessionsResult>,
   openSession: { method: "agent/sessions/open" } as RequestMethod<OpenSessionParams, OpenSessionResult>,
   forkSession: { method: "agent/sessions/fork" } as RequestMethod<ForkSessionParams, OpenSessionResult>,
   renameSession: { method: "agent/sessions/rename" } as RequestMethod<RenameSessionParams, Empty>,
-  deleteSession: { method: "agent/sessions/delete" } as RequestMethod<DeleteSessionParams, Empty>,
-  restoreSession: { method: "agent/sessions/restore" } as RequestMethod<RestoreSessionParams, Empty>,
+  deleteSession: { method: "agent/sessions/delete" } as RequestMethod<SessionParams, Empty>,
+  restoreSession: { method: "agent/sessions/restore" } as RequestMethod<SessionParams, Empty>,
   exportSession: { method: "agent/sessions/export" } as RequestMethod<ExportSessionParams, ExportSessionResult>,
   listRules: { method: "agent/rules/list" } as RequestMethod<Empty, ListRulesResult>,
   revokeRule: { method: "agent/rules/revoke" } as RequestMethod<RevokeRuleParams, RevokeRuleResult>,
@@ -283,8 +283,6 @@ words?: string,
  */
 at: number, };
 
-export type CancelParams = { sessionId: string, turnId: string, };
-
 export type CheckModelParams = { 
 /**
  * Chosen by the client, for the notifications.
@@ -326,14 +324,6 @@ export type CheckpointsResult = {
  * Newest first, at most 50.
  */
 checkpoints: Array<Checkpoint>, };
-
-export type CompactParams = { sessionId: string, };
-
-export type CompactResult = { sessionId: string, 
-/**
- * Turn in which the compaction happens.
- */
-turnId: string, };
 
 export type CompletedItem = { id: string, content: string, 
 /**
@@ -388,8 +378,6 @@ export type DecidedBy = "answer" | "session" | "rule" | "nobody";
 
 export type Decision = "accept" | "reject" | "drop";
 
-export type DeleteSessionParams = { sessionId: string, };
-
 export type EarlierPlan = { turnId: string, 
 /**
  * First message of the turn.
@@ -435,6 +423,8 @@ export type FollowUp = { id: string, text: string, mode?: ReviewMode,
  * Content sent with the text, without `text` and `data`.
  */
 attachments?: Array<Attachment>, };
+
+export type FollowUpParams = { sessionId: string, id: string, };
 
 export type ForkSessionParams = { sessionId: string, 
 /**
@@ -636,8 +626,6 @@ export type ParentCall = { sessionId: string, turnId: string, callId: string,
  */
 planItem?: string, };
 
-export type PlanHistoryParams = { sessionId: string, };
-
 export type PlanHistoryResult = { 
 /**
  * Oldest first, at most the newest 50.
@@ -807,8 +795,6 @@ export type QueueAddResult = {
  */
 started?: RunTaskResult, };
 
-export type QueueDropParams = { sessionId: string, id: string, };
-
 export type QueueEditParams = { sessionId: string, id: string, text: string, };
 
 export type QueueNotification = { sessionId: string, rev: number, items: Array<FollowUp>, 
@@ -816,8 +802,6 @@ export type QueueNotification = { sessionId: string, rev: number, items: Array<F
  * The previous turn did not complete, so none starts automatically.
  */
 held: boolean, };
-
-export type QueueSendParams = { sessionId: string, id: string, };
 
 export type Range = { start: Position, end: Position, };
 
@@ -866,8 +850,6 @@ conflicts: Array<CheckpointConflict>,
  * One message for each file that could not be restored, with the reason.
  */
 failed: Array<UiMessage>, };
-
-export type RestoreSessionParams = { sessionId: string, };
 
 export type ReviewMode = "review" | "ask" | "auto" | "plan";
 
@@ -995,6 +977,8 @@ export type SessionMatch = { session: SessionSummary,
  * First line with the text, shortened around it to about 200 characters.
  */
 line: string, };
+
+export type SessionParams = { sessionId: string, };
 
 export type SessionSnapshot = { sessionId: string, 
 /**
@@ -1265,8 +1249,6 @@ export type TranscriptEntry = { "kind": "turn" } & TurnNotification | { "kind": 
 
 export type TrustParams = { trusted: boolean, };
 
-export type TurnAttachmentsParams = { sessionId: string, turnId: string, };
-
 export type TurnAttachmentsResult = { 
 /**
  * In the order in which they were sent, with `text` and `data`. An image that the model server refused
@@ -1275,6 +1257,8 @@ export type TurnAttachmentsResult = {
 attachments: Array<Attachment>, };
 
 export type TurnNotification = { sessionId: string, turnId: string, rev: number, phase: TurnPhase, };
+
+export type TurnParams = { sessionId: string, turnId: string, };
 
 export type TurnPhase = { "kind": "started", 
 /**

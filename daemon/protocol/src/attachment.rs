@@ -32,13 +32,6 @@ pub enum AttachmentKind {
     Image,
 }
 
-/// Requests what the user attached to the messages of a turn, to send a message again.
-#[apply(wire)]
-pub struct TurnAttachmentsParams {
-    pub session_id: String,
-    pub turn_id: String,
-}
-
 #[apply(wire)]
 #[derive(Default)]
 pub struct TurnAttachmentsResult {

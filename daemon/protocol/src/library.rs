@@ -3,7 +3,10 @@
 
 use macro_rules_attribute::apply;
 
-use crate::{Empty, EndReason, SessionSnapshot, TranscriptEntry, method::declare_client_requests};
+use crate::{
+    Empty, EndReason, SessionParams, SessionSnapshot, TranscriptEntry,
+    method::declare_client_requests,
+};
 
 /// Requests a page of this workspace's sessions, most recently used first. A session in memory costs
 /// no read; any other one at most the last 256 KiB of its file, whatever its length.
@@ -146,21 +149,6 @@ pub struct RenameSessionParams {
     pub name: String,
 }
 
-/// Deletes a session. Refused while it runs, and while another window has it open. For ten minutes
-/// `agent/sessions/restore` brings it back; later its files are removed from the disk.
-#[apply(wire)]
-#[derive(Default)]
-pub struct DeleteSessionParams {
-    pub session_id: String,
-}
-
-/// Brings a deleted session back as it was. It is not in view then.
-#[apply(wire)]
-#[derive(Default)]
-pub struct RestoreSessionParams {
-    pub session_id: String,
-}
-
 #[apply(wire)]
 pub struct ExportSessionParams {
     pub session_id: String,
@@ -195,7 +183,7 @@ declare_client_requests! {
     OpenSession("agent/sessions/open", OpenSessionParams {}) -> OpenSessionResult,
     ForkSession("agent/sessions/fork", ForkSessionParams {}) -> OpenSessionResult,
     RenameSession("agent/sessions/rename", RenameSessionParams { name }) -> Empty,
-    DeleteSession("agent/sessions/delete", DeleteSessionParams {}) -> Empty,
-    RestoreSession("agent/sessions/restore", RestoreSessionParams {}) -> Empty,
+    DeleteSession("agent/sessions/delete", SessionParams {}) -> Empty,
+    RestoreSession("agent/sessions/restore", SessionParams {}) -> Empty,
     ExportSession("agent/sessions/export", ExportSessionParams {}) -> ExportSessionResult,
 }

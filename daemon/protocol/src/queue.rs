@@ -32,15 +32,9 @@ pub struct QueueEditParams {
     pub text: String,
 }
 
+/// Params of requests about one follow-up.
 #[apply(wire)]
-pub struct QueueDropParams {
-    pub session_id: String,
-    pub id: String,
-}
-
-/// Sends a follow-up now: to the running turn, else as a separate turn.
-#[apply(wire)]
-pub struct QueueSendParams {
+pub struct FollowUpParams {
     pub session_id: String,
     pub id: String,
 }
@@ -70,6 +64,6 @@ declare_client_requests! {
     REQUESTS:
     QueueAdd("agent/queue/add", QueueAddParams { text, attachments }) -> QueueAddResult,
     QueueEdit("agent/queue/edit", QueueEditParams { text }) -> Empty,
-    QueueDrop("agent/queue/drop", QueueDropParams {}) -> Empty,
-    QueueSend("agent/queue/send", QueueSendParams {}) -> Empty,
+    QueueDrop("agent/queue/drop", FollowUpParams {}) -> Empty,
+    QueueSend("agent/queue/send", FollowUpParams {}) -> Empty,
 }

@@ -8,8 +8,8 @@ use crate::{
     Attachment, CheckModelParams, CheckModelResult, Empty, EndReason, MessageNotification,
     ModelsResult, PlanNotification, ProcessInfo, QueueNotification, Range, ReadOnlyProblem,
     ReviewMode, ReviewNotification, ServerModelsParams, ServerModelsResult, StatusNotification,
-    SubagentNotification, ToolNotification, TurnAttachmentsParams, TurnAttachmentsResult,
-    TurnNotification, UiMessage, UsageNotification, UserText,
+    SubagentNotification, ToolNotification, TurnAttachmentsResult, TurnNotification, UiMessage,
+    UsageNotification, UserText,
     method::{declare_client_notifications, declare_client_requests},
 };
 
@@ -73,9 +73,15 @@ pub struct SteerResult {
     pub queued: bool,
 }
 
-/// Ends the turn as `cancelled`. Cancelling an ended turn does nothing.
+/// Params of requests about one session.
 #[apply(wire)]
-pub struct CancelParams {
+pub struct SessionParams {
+    pub session_id: String,
+}
+
+/// Params of requests about one turn. To cancel an ended one does nothing.
+#[apply(wire)]
+pub struct TurnParams {
     pub session_id: String,
     pub turn_id: String,
 }
@@ -309,11 +315,6 @@ pub enum TranscriptEntry {
 
 /// Plans of a session at the end of each turn that planned.
 #[apply(wire)]
-pub struct PlanHistoryParams {
-    pub session_id: String,
-}
-
-#[apply(wire)]
 pub struct PlanHistoryResult {
     /// Oldest first, at most the newest 50.
     pub turns: Vec<EarlierPlan>,
@@ -383,12 +384,12 @@ declare_client_requests! {
     REQUESTS:
     RunTask("agent/runTask", RunTaskParams { text, context, attachments }) -> RunTaskResult,
     Steer("agent/steer", SteerParams { text, attachments }) -> SteerResult,
-    Cancel("agent/cancel", CancelParams {}) -> Empty,
+    Cancel("agent/cancel", TurnParams {}) -> Empty,
     Answer("agent/answer", AnswerParams { feedback }) -> AnswerResult,
     Decide("agent/review/decide", DecideParams { feedback }) -> DecideResult,
     UndoDecision("agent/review/undo", Empty {}) -> UndoDecisionResult,
     Baseline("agent/review/baseline", BaselineParams {}) -> BaselineResult,
-    PlanHistory("agent/plan/history", PlanHistoryParams {}) -> PlanHistoryResult,
+    PlanHistory("agent/plan/history", SessionParams {}) -> PlanHistoryResult,
     Checkpoints("agent/checkpoints", Empty {}) -> CheckpointsResult,
     RestoreCheckpoint("agent/checkpoints/restore", RestoreCheckpointParams {}) -> RestoreCheckpointResult,
     State("agent/state", Empty {}) -> StateResult,
@@ -396,7 +397,7 @@ declare_client_requests! {
     ServerModels("agent/models/server", ServerModelsParams {}) -> ServerModelsResult,
     CheckModel("agent/models/check", CheckModelParams {}) -> CheckModelResult,
     ToolOutput("agent/tool/output", ToolOutputParams {}) -> ToolOutputResult,
-    TurnAttachments("agent/turn/attachments", TurnAttachmentsParams {}) -> TurnAttachmentsResult,
+    TurnAttachments("agent/turn/attachments", TurnParams {}) -> TurnAttachmentsResult,
 }
 
 /// Tells whether the user trusts the workspace. A notification. Before it

@@ -23,9 +23,9 @@ use std::{
 
 use cairn_core::{prompt::Audience, text::Units};
 use cairn_protocol::{
-    Baseline, BaselineParams, Cancel, CancelParams, ClientRequest, Empty, EndReason, ListSessions,
+    Baseline, BaselineParams, Cancel, ClientRequest, Empty, EndReason, ListSessions,
     ListSessionsParams, OpenSession, OpenSessionParams, OpenSessionResult, RequestProblem, RunTask,
-    RunTaskParams, RunTaskResult, State, TurnProblem,
+    RunTaskParams, RunTaskResult, State, TurnParams, TurnProblem,
 };
 use tokio::sync::mpsc;
 
@@ -344,7 +344,7 @@ impl Engine {
                     })?;
                 }
             }
-            let cancel = CancelParams {
+            let cancel = TurnParams {
                 session_id: started.session_id.clone(),
                 turn_id: started.turn_id.clone(),
             };

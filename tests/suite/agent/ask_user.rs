@@ -1,7 +1,7 @@
 //! Questions of the agent: the answer reaches the model, a client that cannot ask is named, and the end of
 //! the turn withdraws the question.
 
-use cairn_protocol::{Cancel, CancelParams, EndReason, Notice, RunTask, RunTaskParams, ToolState};
+use cairn_protocol::{Cancel, EndReason, Notice, RunTask, RunTaskParams, ToolState, TurnParams};
 use cairn_tests::model_server::Wire;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ async fn the_end_of_the_turn_withdraws_a_question() {
         window.request::<cairn_protocol::State>(Default::default()).await.unwrap();
     }
     let (session_id, turn_id) = (started.session_id.clone(), started.turn_id.clone());
-    window.request::<Cancel>(CancelParams { session_id, turn_id }).await.unwrap();
+    window.request::<Cancel>(TurnParams { session_id, turn_id }).await.unwrap();
     assert_eq!(window.turn_end(&started.turn_id).await.reason, EndReason::Cancelled);
     let over = window.notices().into_iter().rev().find_map(|notice| match notice {
         Notice::Tool(tool) if tool.call_id == "c1" => Some(tool.state),

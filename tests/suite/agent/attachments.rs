@@ -6,7 +6,7 @@ use std::fs;
 use cairn_protocol::{
     Attachment, AttachmentKind, Empty, EndReason, Notice, QueueAdd, QueueAddParams, RunTask,
     RunTaskParams, RunTaskResult, State, Steer, SteerParams, TranscriptEntry, TurnAttachments,
-    TurnAttachmentsParams, TurnNotice, TurnPhase,
+    TurnNotice, TurnParams, TurnPhase,
 };
 use cairn_tests::model_server::{Recorded, Response, Wire};
 use serde_json::{Value, json};
@@ -218,7 +218,7 @@ async fn the_attachments_of_a_turn_can_be_sent_again_also_after_a_restart() {
     let other = test.editor.request::<RunTask>(other).await.unwrap();
     test.editor.turn_end(&other.turn_id).await;
     let attached = async |test: &TestDaemon, session: &str, turn: &str| {
-        let params = TurnAttachmentsParams { session_id: session.into(), turn_id: turn.into() };
+        let params = TurnParams { session_id: session.into(), turn_id: turn.into() };
         test.editor.request::<TurnAttachments>(params).await
     };
     let before = attached(&test, &turn.session_id, &turn.turn_id).await.unwrap().attachments;

@@ -2,9 +2,8 @@
 //! output of a command while it runs.
 
 use cairn_protocol::{
-    Cancel, CancelParams, EndReason, MessageRole, Notice, OpenSession, OpenSessionParams,
-    OpenSessionResult, ToolKind, ToolNotification, ToolState, TranscriptEntry, TurnPhase,
-    TurnSpent,
+    Cancel, EndReason, MessageRole, Notice, OpenSession, OpenSessionParams, OpenSessionResult,
+    ToolKind, ToolNotification, ToolState, TranscriptEntry, TurnParams, TurnPhase, TurnSpent,
 };
 use cairn_tests::model_server::{Reply, Wire};
 use expect_test::expect;
@@ -185,7 +184,7 @@ async fn the_model_learns_what_a_stopped_command_had_printed() {
     });
     assert_eq!(seen.await, "shown\n");
     let (session_id, turn_id) = (turn.session_id.clone(), turn.turn_id);
-    let stop = CancelParams { session_id, turn_id };
+    let stop = TurnParams { session_id, turn_id };
     window.request::<Cancel>(stop).await.unwrap();
     until_gone(&marker).await;
     test.script([say("Back again.")]);

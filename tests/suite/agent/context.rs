@@ -3,8 +3,8 @@
 
 use cairn_core::model::Usage;
 use cairn_protocol::{
-    Compact, CompactParams, ContextUse, Decide, DecideParams, Decision, EndReason, MessageRole,
-    Notice, Position, Range, Scope, State, Steer, SteerParams, TranscriptEntry, UsageNotification,
+    Compact, ContextUse, Decide, DecideParams, Decision, EndReason, MessageRole, Notice, Position,
+    Range, Scope, SessionParams, State, Steer, SteerParams, TranscriptEntry, UsageNotification,
 };
 use cairn_tests::model_server::{Recorded, Reply, Response, Wire, assert_append_only};
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ fn usage(test: &TestDaemon) -> UsageNotification {
 }
 
 async fn compact(test: &TestDaemon, session_id: &str) -> Result<String, Value> {
-    let params = CompactParams { session_id: session_id.into() };
+    let params = SessionParams { session_id: session_id.into() };
     test.editor.request::<Compact>(params).await.map(|result| result.turn_id)
 }
 

@@ -2,8 +2,8 @@
 //! a restart.
 
 use cairn_protocol::{
-    Empty, EndReason, ErrorData, ErrorKind, FollowUp, Notice, QueueAdd, QueueAddParams, QueueDrop,
-    QueueDropParams, QueueEdit, QueueEditParams, QueueNotification, QueueSend, QueueSendParams,
+    Empty, EndReason, ErrorData, ErrorKind, FollowUp, FollowUpParams, Notice, QueueAdd,
+    QueueAddParams, QueueDrop, QueueEdit, QueueEditParams, QueueNotification, QueueSend,
     RunTaskResult, State, TurnPhase,
 };
 use cairn_tests::model_server::{Gate, Response, Wire};
@@ -65,7 +65,7 @@ async fn follow_ups_run_in_order_after_a_completed_turn() {
         let params = QueueEditParams { session_id, id, text: "Third, changed".into() };
         test.editor.request::<QueueEdit>(params).await.unwrap();
         let (session_id, id) = (turn.session_id.clone(), never.id.clone());
-        let params = QueueDropParams { session_id, id };
+        let params = FollowUpParams { session_id, id };
         test.editor.request::<QueueDrop>(params.clone()).await.unwrap();
         let refused = test.editor.request::<QueueDrop>(params).await.unwrap_err();
         let data: ErrorData = serde_json::from_value(refused["data"].clone()).unwrap();
@@ -98,7 +98,7 @@ async fn follow_ups_wait_after_a_turn_that_did_not_complete() {
     // The one the user sends begins, and with its good end the others go on.
     test.script([say("Three."), say("Two."), say("Four.")]);
     let params =
-        QueueSendParams { session_id: turn.session_id.clone(), id: waiting.items[1].id.clone() };
+        FollowUpParams { session_id: turn.session_id.clone(), id: waiting.items[1].id.clone() };
     test.editor.request::<QueueSend>(params).await.unwrap();
     for words in ["Third", "Second", "Fourth"] {
         let turn_id = begun(&test, words).await;
@@ -137,7 +137,7 @@ async fn a_follow_up_can_be_sent_to_the_running_turn() {
     let (turn, gate) = held(&test).await;
     add(&test, &turn.session_id, "In blue, please").await;
     let id = queue(&test, &turn.session_id).await.unwrap().items.remove(0).id;
-    let params = QueueSendParams { session_id: turn.session_id.clone(), id };
+    let params = FollowUpParams { session_id: turn.session_id.clone(), id };
     test.editor.request::<QueueSend>(params).await.unwrap();
     assert_eq!(queue(&test, &turn.session_id).await, None);
     test.script([say("Blue it is.")]);

@@ -3,9 +3,9 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use cairn_protocol::{
-    ApprovalDecision, Cancel, CancelParams, Decide, DecideParams, Decision, EndReason, ItemStatus,
-    Notice, Scope, SessionSnapshot, State, SubagentNotification, SubagentPhase, ToolState,
-    TurnPhase, Usage,
+    ApprovalDecision, Cancel, Decide, DecideParams, Decision, EndReason, ItemStatus, Notice, Scope,
+    SessionSnapshot, State, SubagentNotification, SubagentPhase, ToolState, TurnParams, TurnPhase,
+    Usage,
 };
 use cairn_tests::model_server::{Recorded, Reply, Response, Wire, assert_append_only};
 use serde_json::{Value, json};
@@ -300,7 +300,7 @@ async fn four_subagents_run_at_once_and_the_others_wait() {
     assert_ne!(titles[0], titles[1]);
     test.model.wait_for_requests(5).await;
     // One that waits can be cancelled, too.
-    let params = CancelParams { session_id: stopped.session_id, turn_id: stopped.turn_id };
+    let params = TurnParams { session_id: stopped.session_id, turn_id: stopped.turn_id };
     test.editor.request::<Cancel>(params).await.unwrap();
     let begun =
         |it: &SubagentNotification| it.title == last.title && it.phase == SubagentPhase::Running;
@@ -361,7 +361,7 @@ async fn one_subagent_can_be_cancelled_alone() {
     until_running(&sleep).await;
     let running = subagents(&test).pop().unwrap();
     let params =
-        CancelParams { session_id: running.session_id.clone(), turn_id: running.turn_id.clone() };
+        TurnParams { session_id: running.session_id.clone(), turn_id: running.turn_id.clone() };
     test.editor.request::<Cancel>(params).await.unwrap();
     until_gone(&sleep).await;
     let end = test.editor.turn_end(&turn.turn_id).await;
@@ -531,7 +531,7 @@ async fn a_subagent_has_the_mode_of_its_parent() {
     // The call waits for the user; the subagent alone is cancelled, and nobody waits any more.
     let running = subagents(&test).pop().unwrap();
     let params =
-        CancelParams { session_id: running.session_id.clone(), turn_id: running.turn_id.clone() };
+        TurnParams { session_id: running.session_id.clone(), turn_id: running.turn_id.clone() };
     test.editor.request::<Cancel>(params).await.unwrap();
     let end = test.editor.turn_end(&turn.turn_id).await;
     assert_eq!(end.reason, EndReason::Completed);

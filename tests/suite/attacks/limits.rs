@@ -143,7 +143,7 @@ async fn concurrent_searches_share_one_memory_limit_and_end_with_the_turn() {
     let began = cpu(&test);
     wait_until(Duration::from_secs(30), || cpu(&test) - began > Duration::from_millis(500)).await;
     let cairn_protocol::RunTaskResult { session_id, turn_id } = turn.clone();
-    let params = cairn_protocol::CancelParams { session_id, turn_id };
+    let params = cairn_protocol::TurnParams { session_id, turn_id };
     test.editor.request::<cairn_protocol::Cancel>(params).await.unwrap();
     test.editor.turn_end(&turn.turn_id).await;
     let grown = peak(&test) - before;

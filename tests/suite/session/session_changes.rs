@@ -7,8 +7,8 @@ use std::{
 
 use cairn_protocol::{
     ErrorKind, ListSessionsParams, RenameSession, RenameSessionParams, RestoreSession,
-    RestoreSessionParams, SearchSessions, SearchSessionsParams, SearchSessionsResult,
-    SessionSummary, State,
+    SearchSessions, SearchSessionsParams, SearchSessionsResult, SessionParams, SessionSummary,
+    State,
 };
 use cairn_tests::{
     editor_double::EditorDouble,
@@ -116,7 +116,7 @@ async fn a_name_that_cannot_be_shown_or_stored_is_refused() {
 }
 
 async fn restore(editor: &EditorDouble, session_id: &str) -> Result<(), Refusal> {
-    let params = RestoreSessionParams { session_id: session_id.into() };
+    let params = SessionParams { session_id: session_id.into() };
     try_ask::<RestoreSession>(editor, params).await.map(|_| ())
 }
 

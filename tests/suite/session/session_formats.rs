@@ -5,12 +5,11 @@ use std::{fs, path::Path};
 
 use cairn_core::model::Stop;
 use cairn_protocol::{
-    ApprovalDecision, Attachment, AttachmentKind, Checkpoints, DeleteSession, DeleteSessionParams,
-    EndReason, ExportFormat, ForkSession, ForkSessionParams, PlanHistory, PlanHistoryParams,
-    ProcessStop, ProcessStopParams, QueueAdd, QueueAddParams, RenameSession, RenameSessionParams,
-    RestoreCheckpoint, RestoreCheckpointParams, RestoreSession, RestoreSessionParams, RunTask,
-    RunTaskParams, RunTaskResult, ToolOutput, ToolOutputParams, TurnAttachments,
-    TurnAttachmentsParams, TurnPhase,
+    ApprovalDecision, Attachment, AttachmentKind, Checkpoints, DeleteSession, EndReason,
+    ExportFormat, ForkSession, ForkSessionParams, PlanHistory, ProcessStop, ProcessStopParams,
+    QueueAdd, QueueAddParams, RenameSession, RenameSessionParams, RestoreCheckpoint,
+    RestoreCheckpointParams, RestoreSession, RunTask, RunTaskParams, RunTaskResult, SessionParams,
+    ToolOutput, ToolOutputParams, TurnAttachments, TurnParams, TurnPhase,
 };
 use cairn_tests::model_server::{Response, Wire};
 use expect_test::expect_file;
@@ -151,7 +150,7 @@ async fn deleted_session(test: &TestDaemon) {
     test.script([say("Done.")]);
     let turn = start(test, DELETED, Vec::new()).await;
     test.editor.turn_end(&turn.turn_id).await;
-    let params = DeleteSessionParams { session_id: turn.session_id };
+    let params = SessionParams { session_id: turn.session_id };
     test.editor.request::<DeleteSession>(params).await.unwrap();
 }
 
@@ -206,12 +205,12 @@ async fn shown(test: &TestDaemon, session_id: &str) -> String {
             text += &format!("output of {call_id}: {}", line(test, &output));
         } else if entry["phase"]["attachments"].is_array() {
             let turn_id = entry["turnId"].as_str().unwrap().to_owned();
-            let params = TurnAttachmentsParams { session_id, turn_id };
+            let params = TurnParams { session_id, turn_id };
             let attached = test.editor.request::<TurnAttachments>(params).await.unwrap();
             text += &format!("attachments: {}", line(test, &attached));
         }
     }
-    let params = PlanHistoryParams { session_id: session_id.to_owned() };
+    let params = SessionParams { session_id: session_id.to_owned() };
     let history = test.editor.request::<PlanHistory>(params).await.unwrap();
     text += &format!("plans: {}", line(test, &history));
     for format in [ExportFormat::Markdown, ExportFormat::Replay] {
@@ -261,7 +260,7 @@ async fn a_deleted_session_of_every_format_can_be_restored() {
     each_format(async |_, test| {
         let trash = state_folder::trashed(test.state());
         let [session_id] = &trash[..] else { panic!("one deleted session: {trash:?}") };
-        let params = RestoreSessionParams { session_id: session_id.clone() };
+        let params = SessionParams { session_id: session_id.clone() };
         test.editor.request::<RestoreSession>(params).await.unwrap();
         let back = all(&test.editor).await;
         assert_eq!(back.iter().filter(|it| it.task == DELETED).count(), 1);

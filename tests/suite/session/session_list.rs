@@ -12,12 +12,12 @@ use cairn::store::{
 };
 use cairn_core::prompt::Surroundings;
 use cairn_protocol::{
-    Banner, BannerKind, DeleteSession, DeleteSessionParams, EndReason, ErrorKind, ExportFormat,
-    ExportSession, ExportSessionParams, ExportSessionResult, ForkSession, ForkSessionParams,
-    ListSessions, ListSessionsParams, ListSessionsResult, MessageRole, OpenSession,
-    OpenSessionParams, OpenSessionResult, QueueAdd, QueueAddParams, ReadOnlyProblem,
-    ReadOnlyReason, RequestMethod, ReviewMode, RunTask, RunTaskParams, SessionSnapshot,
-    SessionState, SessionSummary, State, ToolState, TranscriptEntry, TurnPhase, Usage,
+    Banner, BannerKind, DeleteSession, EndReason, ErrorKind, ExportFormat, ExportSession,
+    ExportSessionParams, ExportSessionResult, ForkSession, ForkSessionParams, ListSessions,
+    ListSessionsParams, ListSessionsResult, MessageRole, OpenSession, OpenSessionParams,
+    OpenSessionResult, QueueAdd, QueueAddParams, ReadOnlyProblem, ReadOnlyReason, RequestMethod,
+    ReviewMode, RunTask, RunTaskParams, SessionParams, SessionSnapshot, SessionState,
+    SessionSummary, State, ToolState, TranscriptEntry, TurnPhase, Usage,
 };
 use cairn_tests::{
     editor_double::{Approval, EditorDouble},
@@ -73,7 +73,7 @@ pub(super) async fn fork(
 }
 
 pub(super) async fn delete(editor: &EditorDouble, session_id: &str) -> Result<(), Refusal> {
-    let params = DeleteSessionParams { session_id: session_id.into() };
+    let params = SessionParams { session_id: session_id.into() };
     try_ask::<DeleteSession>(editor, params).await.map(|_| ())
 }
 

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
 use cairn_protocol::{
-    BannerKind, EndReason, ItemStatus, MessageRole, Notice, Panel, PlanHistory, PlanHistoryParams,
+    BannerKind, EndReason, ItemStatus, MessageRole, Notice, Panel, PlanHistory, SessionParams,
     SessionSnapshot, State, ToolOutput, ToolOutputParams, ToolState, TranscriptEntry, TurnPhase,
 };
 use cairn_tests::{
@@ -79,7 +79,7 @@ async fn a_session_is_restored_after_a_restart_and_continues() {
                 "ended: NeedsInput",
             ]
         );
-        let history = PlanHistoryParams { session_id: end.session_id.clone() };
+        let history = SessionParams { session_id: end.session_id.clone() };
         let history = test.editor.request::<PlanHistory>(history).await.unwrap().turns;
         assert_eq!((history.len(), history[0].task.as_str()), (1, "Do it"));
         assert_eq!(history[0].plan, was, "exactly as it stood at the end of the turn");

@@ -4,11 +4,11 @@
 use std::fs;
 
 use cairn_protocol::{
-    ApprovalDecision, Checkpoints, Compact, CompactParams, Decide, DecideParams, Decision,
-    EndReason, ExportFormat, ExportSession, ExportSessionParams, ExportSessionResult, FileKind,
-    ForkSession, ForkSessionParams, Hunk, ListRules, ListSessions, ListSessionsParams, OpenSession,
-    OpenSessionParams, OpenSessionResult, PlanHistory, PlanHistoryParams, QueueAdd, QueueAddParams,
-    RestoreCheckpoint, RestoreCheckpointParams, ReviewMode, RunTask, RunTaskParams, Scope,
+    ApprovalDecision, Checkpoints, Compact, Decide, DecideParams, Decision, EndReason,
+    ExportFormat, ExportSession, ExportSessionParams, ExportSessionResult, FileKind, ForkSession,
+    ForkSessionParams, Hunk, ListRules, ListSessions, ListSessionsParams, OpenSession,
+    OpenSessionParams, OpenSessionResult, PlanHistory, QueueAdd, QueueAddParams, RestoreCheckpoint,
+    RestoreCheckpointParams, ReviewMode, RunTask, RunTaskParams, Scope, SessionParams,
     SessionSnapshot, State, StateResult, SubagentPhase, ToolState, TranscriptEntry, TurnPhase,
     UndoDecision,
 };
@@ -92,7 +92,7 @@ async fn record_a_state_folder() {
     assert_eq!(decide(&test, Decision::Accept, hunk(0)).await, 1);
     assert_eq!(decide(&test, Decision::Reject, hunk(2)).await, 1);
     test.script([say("Summary.")]);
-    let params = CompactParams { session_id: first.session_id.clone() };
+    let params = SessionParams { session_id: first.session_id.clone() };
     let compacting = test.editor.request::<Compact>(params).await.unwrap();
     test.editor.turn_end(&compacting.turn_id).await;
     let params = ForkSessionParams { session_id: first.session_id.clone(), at_turn: None };
@@ -201,7 +201,7 @@ async fn an_older_session_of_every_format_opens_forks_and_exports() {
         assert_eq!(subagent.phase, SubagentPhase::Ended { reason: EndReason::Completed });
         let plan = first.plan.clone().unwrap();
         assert_eq!((plan.total, plan.completed, plan.items[0].files.len()), (2, 1, 6));
-        let params = PlanHistoryParams { session_id: first.session_id.clone() };
+        let params = SessionParams { session_id: first.session_id.clone() };
         let history = test.editor.request::<PlanHistory>(params).await.unwrap().turns;
         assert_eq!(history[0].task, FIRST_TASK);
         for (format, words) in

@@ -2,7 +2,7 @@
 //! extension. Performs nothing itself.
 
 use cairn_protocol::{
-    AnswerParams, CancelParams, DecideParams, Decision, Range, RequestProblem, RunTaskParams, Scope,
+    AnswerParams, DecideParams, Decision, Range, RequestProblem, RunTaskParams, Scope, TurnParams,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub(super) enum ClientCommand {
     RunSelection(Selection),
     Reply(RunTaskParams),
     /// Cancels the named turn, or every running turn.
-    Cancel(Option<CancelParams>),
+    Cancel(Option<TurnParams>),
     /// Declines the open questions, with a text for the model.
     Deny(Option<String>),
     /// Answers one question.

@@ -1,7 +1,7 @@
 //! Shortens the conversation of a session.
 
 use cairn_core::{ids::SessionId, turn::Input};
-use cairn_protocol::{CompactParams, CompactResult, RequestProblem, TurnPhase};
+use cairn_protocol::{RequestProblem, RunTaskResult, SessionParams, TurnPhase};
 
 use crate::{event::RequestError, session::Sessions};
 
@@ -12,8 +12,8 @@ const COMPACT: &str = "Compact the conversation";
 /// in a separate turn.
 pub(crate) fn compact(
     sessions: &mut Sessions,
-    params: CompactParams,
-) -> Result<CompactResult, RequestError> {
+    params: SessionParams,
+) -> Result<RunTaskResult, RequestError> {
     let session_id = SessionId::from(params.session_id);
     let session = sessions.entries.get_mut(&session_id).ok_or(RequestProblem::SessionUnknown)?;
     if !session.machine.can_compact() {
@@ -27,5 +27,5 @@ pub(crate) fn compact(
     }
     let turn_id = session.newest_turn();
     sessions.steps.input(&session_id, &turn_id, Input::Compact);
-    Ok(CompactResult { session_id: session_id.into(), turn_id: turn_id.into() })
+    Ok(RunTaskResult { session_id: session_id.into(), turn_id: turn_id.into() })
 }

@@ -1,7 +1,7 @@
 //! Moves a session to the trash.
 
 use cairn_core::ids::SessionId;
-use cairn_protocol::{DeleteSessionParams, Empty, RequestProblem};
+use cairn_protocol::{Empty, RequestProblem, SessionParams};
 
 use crate::{
     event::Responder,
@@ -14,7 +14,7 @@ use crate::{
 
 pub(crate) fn delete_session(
     sessions: &mut Sessions,
-    params: DeleteSessionParams,
+    params: SessionParams,
     reply: Responder<Empty>,
 ) {
     let id = SessionId::from(params.session_id);

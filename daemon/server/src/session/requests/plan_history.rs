@@ -1,12 +1,12 @@
 //! Returns the plans of earlier turns.
 
-use cairn_protocol::{PlanHistoryParams, PlanHistoryResult, RequestProblem};
+use cairn_protocol::{PlanHistoryResult, RequestProblem, SessionParams};
 
 use crate::{event::RequestError, session::Sessions};
 
 pub(crate) fn plan_history(
     sessions: &Sessions,
-    params: &PlanHistoryParams,
+    params: &SessionParams,
 ) -> Result<PlanHistoryResult, RequestError> {
     match sessions.entries.get(&params.session_id.as_str().into()) {
         Some(session) => Ok(PlanHistoryResult { turns: session.work.history.clone() }),

@@ -1,14 +1,14 @@
 //! Removes a follow-up that waits.
 
-use cairn_protocol::{Empty, QueueDropParams};
+use cairn_protocol::{Empty, FollowUpParams};
 
 use crate::{event::RequestError, session::Sessions};
 
 pub(crate) fn queue_drop(
     sessions: &mut Sessions,
-    params: QueueDropParams,
+    params: FollowUpParams,
 ) -> Result<Empty, RequestError> {
-    let QueueDropParams { session_id, id } = params;
+    let FollowUpParams { session_id, id } = params;
     let session = sessions.known(&session_id.into())?;
     let at = session.waiting(&id)?;
     session.queue.items.remove(at);

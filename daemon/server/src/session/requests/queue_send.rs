@@ -1,15 +1,15 @@
 //! Sends a follow-up to the running turn, or starts it.
 
 use cairn_core::{ids::SessionId, turn::Input};
-use cairn_protocol::{Empty, QueueSendParams};
+use cairn_protocol::{Empty, FollowUpParams};
 
 use crate::{event::RequestError, session::Sessions, store::sessions::FollowUpLine};
 
 pub(crate) fn queue_send(
     sessions: &mut Sessions,
-    params: QueueSendParams,
+    params: FollowUpParams,
 ) -> Result<Empty, RequestError> {
-    let QueueSendParams { session_id, id } = params;
+    let FollowUpParams { session_id, id } = params;
     let session_id = SessionId::from(session_id);
     let session = sessions.known(&session_id)?;
     let at = session.waiting(&id)?;

@@ -1,12 +1,12 @@
 //! Moves a session back from the trash.
 
-use cairn_protocol::{Empty, RestoreSessionParams};
+use cairn_protocol::{Empty, SessionParams};
 
 use crate::{event::Responder, session::Sessions, store::session_list::trash};
 
 pub(crate) fn restore_session(
     sessions: &mut Sessions,
-    params: RestoreSessionParams,
+    params: SessionParams,
     reply: Responder<Empty>,
 ) {
     sessions.answer_from_disk(params.session_id.into(), reply, |folder, id| {

@@ -1,15 +1,15 @@
 //! Returns what the user attached to the messages of a turn.
 
-use cairn_protocol::{TurnAttachmentsParams, TurnAttachmentsResult};
+use cairn_protocol::{TurnAttachmentsResult, TurnParams};
 
 use crate::{event::Responder, session::Sessions, store::sessions};
 
 pub(crate) fn turn_attachments(
     sessions: &Sessions,
-    params: TurnAttachmentsParams,
+    params: TurnParams,
     reply: Responder<TurnAttachmentsResult>,
 ) {
-    let TurnAttachmentsParams { session_id, turn_id } = params;
+    let TurnParams { session_id, turn_id } = params;
     sessions.answer_from_disk(session_id.into(), reply, move |folder, id| {
         let attached = sessions::attached(&sessions::journal_path(folder, id), &turn_id.into())?;
         let attachments = attached.iter().map(sessions::with_content).collect();
