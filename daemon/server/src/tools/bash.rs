@@ -168,26 +168,18 @@ impl BashCall {
         let (end, full) = match waited {
             Waited::Ended(end) => (*end, false),
             Waited::StillRuns(command) => {
-                match processes::keep(self.start(context), command, context) {
-                    Ok((process, ongoing)) => {
-                        let reason = self.reason();
-                        let detail =
-                            processes::report_start(&process, reason, hints_about, &mut content);
-                        let ongoing = Some(ongoing);
-                        return Ok(ToolOutput {
-                            content,
-                            detail,
-                            ongoing,
-                            ..ToolOutput::default()
-                        });
-                    }
-                    // The command was dropped, and ends.
-                    Err(()) => {
-                        let lost =
-                            || ToolFailure::tell("The command was ended, and its result is lost.");
-                        (running.ended().await.ok_or_else(lost)?, true)
-                    }
+                let (session, start) = (&context.origin.session, self.start(context));
+                let kept = context.processes.keep(command, session, start);
+                if let Some((id, process, ongoing)) = kept {
+                    let (started, reason) = ((id, &process), self.reason());
+                    let detail =
+                        processes::report_start(started, reason, hints_about, &mut content);
+                    let ongoing = Some(ongoing);
+                    return Ok(ToolOutput { content, detail, ongoing, ..ToolOutput::default() });
                 }
+                // The command was dropped, and ends.
+                let lost = || ToolFailure::tell("The command was ended, and its result is lost.");
+                (running.ended().await.ok_or_else(lost)?, true)
             }
         };
         let (ran, left) = end;

@@ -2,35 +2,19 @@
 
 use cairn_core::{
     marks::ModelText,
-    process::{ProcessEntry, ProcessId, ProcessState, Start},
+    process::{ProcessEntry, ProcessId, ProcessState},
 };
 
 use super::{ArgumentReader, ToolContext, ToolFailure, ToolOutput};
 use crate::{
     clock,
-    processes::{Command, OngoingProcess, ProcessHandle, Progress},
+    processes::{ProcessHandle, Progress},
 };
-
-/// Makes a command a process of the session. An error if as many run as may; then the command ends.
-pub(super) fn keep(
-    start: Start,
-    command: Command,
-    context: &ToolContext,
-) -> Result<(StartedProcess, OngoingProcess), ()> {
-    let session = &context.origin.session;
-    let (id, process, ongoing) = context.processes.keep(command, session, start).ok_or(())?;
-    Ok((StartedProcess { id, process }, ongoing))
-}
-
-pub(super) struct StartedProcess {
-    id: ProcessId,
-    process: ProcessHandle,
-}
 
 /// Adds the first output of a process, the words about it, and hints about what the output names. Returns the text for
 /// people.
 pub(super) fn report_start(
-    StartedProcess { id, process }: &StartedProcess,
+    (id, process): (ProcessId, &ProcessHandle),
     reason: String,
     hints: impl Fn(&str) -> Vec<&'static str>,
     content: &mut ModelText,
