@@ -1,13 +1,14 @@
 //! LSP over any pair of byte streams.
 //!
-//! The types, the service and the client are tower-lsp's. The transport is our own, because
-//! tower-lsp's ends on one malformed frame, stalls behind four pending requests and outlives its
-//! editor. Input: `frame` → `message` → `ingress` (in wire order) → events for the hub. Output:
-//! `outbox` → `transport`.
+//! The types are tower-lsp's. Transport, routes and client are our own, because tower-lsp's transport
+//! ends on one malformed frame, stalls behind four pending requests and outlives its editor. Input:
+//! `frame` → `message` → `ingress` (in wire order) → events for the hub. Output: `outbox` → `client` →
+//! `transport`.
 //!
 //! No other module names tower-lsp or lsp-types. This one never holds a document or a session, and
 //! never waits for a client that waits for it.
 
+mod client;
 mod client_support;
 mod commands;
 mod convert;
@@ -18,9 +19,7 @@ mod lifecycle;
 mod message;
 mod outbox;
 mod progress;
-mod redaction;
 mod review;
-mod server;
 mod standard_client;
 mod transport;
 
@@ -31,10 +30,9 @@ use tokio::{
     sync::{SetOnce, mpsc},
 };
 use tokio_util::task::TaskTracker;
-use tower_lsp::LspService;
 
 pub use self::lifecycle::{SessionEnd, SessionExit};
-use self::{ingress::Ingress, outbox::Outbox, server::Server, transport::MessageReader};
+use self::{client::Client, ingress::Ingress, outbox::Outbox, transport::MessageReader};
 use crate::{event::ClientEvent, ports::Editor};
 
 /// Serves one editor until the session ends.
@@ -57,26 +55,19 @@ pub async fn serve(
     farewell: impl Future<Output = ()>,
 ) -> SessionExit {
     let handshake = Arc::new(SetOnce::new());
-    let mut client = None;
-    let (service, socket) = LspService::new(|made| {
-        client = Some(made);
-        Server::new(Arc::clone(&handshake))
-    });
-    let (requests, responses) = socket.split();
     let (writer, writing) = transport::write_to(output);
-    let (outbox, delivering) = Outbox::new(client, Arc::clone(&handshake));
-    // One task, because every message passes through both.
-    let forwarding = transport::forward(requests, writer.clone());
-    let mut talking = tokio::spawn(async move { tokio::join!(delivering, forwarding) });
+    let client = Client::new(writer.clone());
+    let (outbox, delivering) = Outbox::new(client.clone(), Arc::clone(&handshake));
+    let mut delivering = tokio::spawn(delivering);
     let outbox = Arc::new(outbox);
     let (events, hub) = start(Arc::clone(&outbox) as Arc<dyn Editor>);
-    let mut ingress = Ingress::new(service, Arc::clone(&handshake), events.clone(), outbox);
+    let mut ingress = Ingress::new(Arc::clone(&handshake), events.clone(), outbox);
 
     let parent_gone =
         async { lifecycle::parent_gone(handshake.wait().await.parent.as_ref()).await };
-    let reader = MessageReader::new(input, responses, writer.clone());
+    let reader = MessageReader::new(input, client, writer.clone());
     let ended = tokio::select! {
-        ended = reader.run(&mut ingress) => ended,
+        ended = reader.run(|request| ingress.call(request)) => ended,
         () = parent_gone => SessionEnd::ParentGone,
         () = writer.closed() => SessionEnd::OutputClosed,
         () = events.closed() => SessionEnd::HubStopped,
@@ -93,8 +84,8 @@ pub async fn serve(
     let flush = async {
         // All senders are gone, so the writer sees the end of its queue.
         drop(writer);
-        talking.abort();
-        let _ = (&mut talking).await;
+        delivering.abort();
+        let _ = (&mut delivering).await;
         let _ = writing.await;
     };
     lifecycle::leave(hub.wait(), farewell, flush).await;

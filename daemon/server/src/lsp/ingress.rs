@@ -6,14 +6,13 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
     time::Duration,
 };
 
 use cairn_protocol::{self as protocol, ClientRequest, Empty, NotificationMethod};
 use futures_util::{
     FutureExt,
-    future::{AbortHandle, Abortable, BoxFuture, ready},
+    future::{AbortHandle, Abortable, ready},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -21,20 +20,17 @@ use tokio::{
     sync::{SetOnce, mpsc, oneshot},
     time::timeout,
 };
-use tower_lsp::{
-    ExitedError,
-    jsonrpc::{Error, Id, Request, Response},
-};
-use tower_service::Service;
+use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
 use super::{
     client_support::ClientSupport,
     commands::{self, ClientCommand},
     convert,
-    handshake::Handshake,
+    handshake::{self, Handshake},
     outbox::Outbox,
     review,
     standard_client::{self, WindowMessage},
+    transport::Answer,
 };
 use crate::{
     event::{self, ClientEvent, LazyJson, Pending, Responder, StandardRequest},
@@ -45,8 +41,7 @@ use crate::{
 /// edit only after this answer, so it cannot wait longer.
 const SOON: Duration = Duration::from_millis(300);
 
-pub(super) struct Ingress<S> {
-    inner: S,
+pub(super) struct Ingress {
     handshake: Arc<SetOnce<Handshake>>,
     events: mpsc::UnboundedSender<ClientEvent>,
     outbox: Arc<Outbox>,
@@ -62,23 +57,13 @@ enum Phase {
     ShutDown,
 }
 
-type Answer = BoxFuture<'static, Result<Option<Response>, ExitedError>>;
-
-impl<S> Ingress<S> {
+impl Ingress {
     pub(super) fn new(
-        inner: S,
         handshake: Arc<SetOnce<Handshake>>,
         events: mpsc::UnboundedSender<ClientEvent>,
         outbox: Arc<Outbox>,
     ) -> Self {
-        Self {
-            inner,
-            handshake,
-            events,
-            outbox,
-            phase: Phase::Waiting,
-            live: OpenRequests::default(),
-        }
+        Self { handshake, events, outbox, phase: Phase::Waiting, live: OpenRequests::default() }
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
@@ -89,21 +74,9 @@ impl<S> Ingress<S> {
         // A stopped hub ends the session. Until then its dropped replies answer the requests.
         let _ = self.events.send(event);
     }
-}
 
-impl<S> Service<Request> for Ingress<S>
-where
-    S: Service<Request, Response = Option<Response>, Error = ExitedError, Future = Answer>,
-{
-    type Response = Option<Response>;
-    type Error = ExitedError;
-    type Future = Answer;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ExitedError>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request) -> Answer {
+    /// Does everything that depends on the order of messages before it returns. Never waits.
+    pub(super) fn call(&mut self, request: Request) -> Answer {
         if self.phase == Phase::Waiting
             && let Some(accepted) = self.handshake.get()
         {
@@ -117,33 +90,32 @@ where
                 self.live.cancel(request.params());
                 nothing()
             }
-            (_, "initialize") => self.inner.call(request),
-            (Phase::Waiting, _) => refuse(request, convert::not_initialized()),
-            (Phase::ShutDown, _) => refuse(request, convert::shut_down()),
-            (Phase::Open, "shutdown") => self.shut_down(request),
+            (Phase::Waiting, "initialize") => self.initialize(request),
+            (Phase::Waiting, _) => reply(request, Err(convert::not_initialized())),
+            (Phase::ShutDown, _) => reply(request, Err(convert::shut_down())),
+            (Phase::Open, "initialize") => reply(request, Err(Error::invalid_request())),
+            (Phase::Open, "shutdown") if request.id().is_some() => {
+                self.phase = Phase::ShutDown;
+                reply(request, Ok(Value::Null))
+            }
             (Phase::Open, _) => self.open(request),
         }
     }
-}
 
-impl<S> Ingress<S>
-where
-    S: Service<Request, Response = Option<Response>, Error = ExitedError, Future = Answer>,
-{
-    fn shut_down(&mut self, request: Request) -> Answer {
-        let (_, Some(id), _) = request.into_parts() else { return nothing() };
-        self.phase = Phase::ShutDown;
-        // Clients send null or an empty object as params, and tower-lsp refuses both.
-        self.inner.call(Request::build("shutdown").id(id).finish())
+    fn initialize(&self, request: Request) -> Answer {
+        let (method, Some(id), params) = request.into_parts() else { return nothing() };
+        let accepted = convert::params(&method, params, serde_json::from_value);
+        let welcome = accepted.and_then(handshake::accept).and_then(|accepted| {
+            let welcome = convert::result(&handshake::welcome(&accepted));
+            // The next message opens the session, so this is the first one that is accepted.
+            let _ = self.handshake.set(accepted);
+            welcome
+        });
+        answer(id, welcome)
     }
 
     fn open(&mut self, request: Request) -> Answer {
-        if let Some(id) = request.id() {
-            // tower-lsp drops such a request, but LSP demands an answer: only notifications with
-            // this prefix may be ignored.
-            if request.method().starts_with("$/") {
-                return answer(id.clone(), Err(unknown_method(request.method())));
-            }
+        if request.id().is_some() {
             return match self.handshake.get() {
                 Some(Handshake { hello, supports, .. }) if !hello.speaks_agent => {
                     self.standard(request, *supports)
@@ -158,13 +130,8 @@ where
             Some(Ok(None)) if request.method() == "workspace/didChangeConfiguration" => {
                 // Some editors only announce a change, without the settings.
                 self.pull_settings(false);
-                nothing()
             }
-            Some(Ok(Some(event))) => {
-                self.emit(event);
-                nothing()
-            }
-            Some(Ok(None)) => nothing(),
+            Some(Ok(Some(event))) => self.emit(event),
             Some(Err(error)) => {
                 // Never log the params: they may hold a key or a text.
                 let method = request.method();
@@ -174,10 +141,10 @@ where
                 } else {
                     tracing::error!(method, %error, "a notification was not understood");
                 }
-                nothing()
             }
-            None => self.inner.call(request),
+            Some(Ok(None)) | None => {}
         }
+        nothing()
     }
 
     /// Requests the settings from an editor without the extension, if it supports
@@ -199,10 +166,11 @@ where
         });
     }
 
-    /// Sends a request of the protocol to the hub, and any other to tower-lsp.
+    /// Sends a request of the protocol to the hub.
     fn agent(&mut self, request: Request) -> Answer {
         let Some(declared) = protocol::client_request(request.method()) else {
-            return self.inner.call(request);
+            let unknown = Some(request.method().into());
+            return reply(request, Err(Error { data: unknown, ..Error::method_not_found() }));
         };
         let (_, Some(id), params) = request.into_parts() else { return nothing() };
         let method = declared.method;
@@ -285,10 +253,7 @@ where
         async move {
             let known = timeout(SOON, knows).await;
             let outcome = known.unwrap_or(Ok(Ok(Value::Null)));
-            Ok(Some(Response::from_parts(
-                id,
-                outcome.unwrap_or_else(|_| Err(convert::unanswered())),
-            )))
+            Some(Response::from_parts(id, outcome.unwrap_or_else(|_| Err(convert::unanswered()))))
         }
         .boxed()
     }
@@ -346,14 +311,13 @@ where
                 Ok(Err(_dropped)) => Err(convert::unanswered()),
                 Err(_aborted) => Err(Error::request_cancelled()),
             };
-            Ok(Some(Response::from_parts(id, outcome)))
+            Some(Response::from_parts(id, outcome))
         }
         .boxed()
     }
 }
 
-/// Unanswered requests, for `$/cancelRequest`. tower-lsp keeps such a list only for requests that
-/// pass its router.
+/// Unanswered requests, for `$/cancelRequest`.
 #[derive(Clone, Default)]
 struct OpenRequests(Arc<Mutex<HashMap<Id, AbortHandle>>>);
 
@@ -410,22 +374,17 @@ fn encode(result: LazyJson) -> Result<Value, Error> {
 }
 
 fn nothing() -> Answer {
-    ready(Ok(None)).boxed()
+    ready(None).boxed()
 }
 
 fn answer(id: Id, outcome: Result<Value, Error>) -> Answer {
-    ready(Ok(Some(Response::from_parts(id, outcome)))).boxed()
+    ready(Some(Response::from_parts(id, outcome))).boxed()
 }
 
-/// Builds the error of an unknown method, as tower-lsp does.
-fn unknown_method(method: &str) -> Error {
-    Error { data: Some(method.into()), ..Error::method_not_found() }
-}
-
-/// Refuses a request at the wrong time; drops such a notification.
-fn refuse(request: Request, error: Error) -> Answer {
+/// Answers a request; a notification gets no answer.
+fn reply(request: Request, outcome: Result<Value, Error>) -> Answer {
     match request.into_parts() {
-        (_, Some(id), _) => answer(id, Err(error)),
+        (_, Some(id), _) => answer(id, outcome),
         (_, None, _) => nothing(),
     }
 }

@@ -1,9 +1,7 @@
-//! Sole owner of tower-lsp's `Client`: every notification and request of the daemon.
-//!
-//! One queue keeps them in order. A request stays alive after its caller gave up, because tower-lsp
-//! panics on an answer without a receiver. Never blocks a caller.
+//! Every notification and request of the daemon, in one queue, which keeps them in order. Never blocks
+//! a caller.
 
-use std::{sync::Arc, task::Poll, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use cairn_core::sanitize::foreign_words;
 use cairn_protocol::{
@@ -11,7 +9,7 @@ use cairn_protocol::{
     ApproveResult, Ask, AskParams, AskResult, FileChange, Notice, RefusedEdit, RequestMethod,
     ReviewNotification, Save, SaveFailure, SaveParams, SaveResult,
 };
-use futures_util::{FutureExt, future::BoxFuture, poll};
+use futures_util::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
@@ -19,17 +17,13 @@ use tokio::{
     task::JoinSet,
     time::timeout,
 };
-use tower_lsp::{
-    Client,
-    jsonrpc::{ErrorCode, Response},
-};
-use tower_service::Service;
+use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use super::{
+    client::{APPLY_EDIT, Answered, Client},
     client_support::ClientSupport,
     handshake::Handshake,
     progress::{self, ProgressChange},
-    redaction::{APPLY_EDIT, message},
     review,
     standard_client::{self, WindowMessage},
 };
@@ -63,38 +57,24 @@ enum Outgoing {
     Request {
         method: &'static str,
         params: Value,
-        answer: oneshot::Sender<Result<Value, RequestFailure>>,
+        answer: Answered,
     },
     /// Message that is not known yet, or none.
     NotifyLater(BoxFuture<'static, Option<WindowMessage>>),
 }
 
-/// Failure of a request to the editor.
-struct RequestFailure {
-    /// A sentence for the log.
-    words: String,
-    /// The editor does not support the method.
-    unknown_method: bool,
-}
-
-impl From<&str> for RequestFailure {
-    fn from(words: &str) -> Self {
-        Self { words: words.to_owned(), unknown_method: false }
-    }
+/// Failure of a request that the editor did not answer.
+fn failed(why: impl Into<Cow<'static, str>>) -> Error {
+    Error { code: ErrorCode::InternalError, message: why.into(), data: None }
 }
 
 impl Outbox {
     /// Returns the outbox and the future that delivers, which must run as long as answers are read.
     pub(super) fn new(
-        client: Option<Client>,
+        client: Client,
         handshake: Arc<SetOnce<Handshake>>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, queued) = mpsc::channel(MAX_QUEUED);
-        let delivering = async move {
-            if let Some(client) = client {
-                deliver(client, queued).await;
-            }
-        };
         let outbox = Self {
             handshake,
             queue,
@@ -102,7 +82,7 @@ impl Outbox {
             shown_reviews: review::ShownReviews::default(),
             shown_messages: standard_client::ShownMessages::default(),
         };
-        (outbox, delivering)
+        (outbox, deliver(client, queued))
     }
 
     fn send_notification(&self, method: &'static str, params: &impl Serialize) {
@@ -174,7 +154,7 @@ impl Outbox {
     ) -> impl Future<Output = Result<R, String>> + Send + use<R, P> {
         let answered = self.put(method, params);
         async move {
-            let value = answered.await.map_err(|refusal| refusal.words)?;
+            let value = answered.await.map_err(|error| error.message.into_owned())?;
             serde_json::from_value(value).map_err(|error| {
                 let error = foreign_words(&error.to_string());
                 format!("the editor's answer is not understood: {error}")
@@ -187,18 +167,22 @@ impl Outbox {
         &self,
         method: &'static str,
         params: &P,
-    ) -> impl Future<Output = Result<Value, RequestFailure>> + Send + use<P> {
+    ) -> impl Future<Output = Result<Value, Error>> + Send + use<P> {
         let (answer, answered) = oneshot::channel();
         let queued = match serde_json::to_value(params) {
             Ok(params) => self
                 .queue
                 .try_send(Outgoing::Request { method, params, answer })
-                .map_err(|_| RequestFailure::from("the editor does not read")),
-            Err(error) => Err(RequestFailure::from(error.to_string().as_str())),
+                .map_err(|_| failed("the editor does not read")),
+            Err(error) => Err(failed(error.to_string())),
         };
         async move {
             queued?;
-            answered.await.map_err(|_| RequestFailure::from("the editor is gone"))?
+            let answer = answered.await.map_err(|_| failed("the editor is gone"))?;
+            answer.map_err(|error| {
+                let words = format!("the editor refused: {}", foreign_words(&error.message));
+                Error { message: words.into(), ..error }
+            })
         }
     }
 
@@ -356,19 +340,19 @@ impl Editor for Outbox {
             async move {
                 match question.await {
                     Ok(answer) => standard_client::decision(answer),
-                    Err(refusal) if refusal.unknown_method => {
+                    Err(error) if error.code == ErrorCode::MethodNotFound => {
                         let (method, words) = standard_client::question_to_find(&params);
                         let told = serde_json::to_value(words).is_ok_and(|params| {
                             queue.try_send(Outgoing::Notify { method, params }).is_ok()
                         });
                         if !told {
-                            return denied(refusal.words);
+                            return denied(error.message.into_owned());
                         }
                         drop(queue);
                         // The answer arrives as a command, unless the turn ends first.
                         std::future::pending().await
                     }
-                    Err(refusal) => denied(refusal.words),
+                    Err(error) => denied(error.message.into_owned()),
                 }
             }
             .boxed()
@@ -412,52 +396,26 @@ async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
 }
 
 async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
-    let mut client = client.clone();
+    let client = client.clone();
     match outgoing {
-        Outgoing::Notify { method, params } => {
-            let _ = client.call(message(method, params).finish()).await;
-        }
-        Outgoing::Request { method, params, answer } => {
-            let id = client.next_request_id();
-            let mut call = client.call(message(method, params).id(id).finish());
-            // The first poll queues the message, which keeps later messages behind it.
-            let answered = poll!(&mut call);
-            asked.spawn(async move {
-                let response = match answered {
-                    Poll::Ready(response) => response,
-                    Poll::Pending => call.await,
-                };
-                let outcome = match response.ok().flatten().map(Response::into_parts) {
-                    Some((_, Ok(value))) => Ok(value),
-                    Some((_, Err(error))) => Err(RequestFailure {
-                        words: format!("the editor refused: {}", foreign_words(&error.message)),
-                        unknown_method: error.code == ErrorCode::MethodNotFound,
-                    }),
-                    None => Err(RequestFailure::from("the editor is gone")),
-                };
-                // The caller may have stopped waiting.
-                let _ = answer.send(outcome);
-            });
-        }
+        Outgoing::Notify { method, params } => client.notify(method, params).await,
+        Outgoing::Request { method, params, answer } => client.ask(method, params, answer).await,
         Outgoing::NotifyLater(words) => {
             asked.spawn(async move {
                 let Some((method, params)) = words.await else { return };
                 let Ok(params) = serde_json::to_value(params) else { return };
-                let _ = client.call(message(method, params).finish()).await;
+                client.notify(method, params).await;
             });
         }
         Outgoing::Progress(ProgressChange::Open(shown)) => {
             let Ok(place) = serde_json::to_value(shown.place()) else { return };
-            let id = client.next_request_id();
-            let create = message(progress::CREATE, place).id(id).finish();
-            let created = client.call(create);
+            let (answer, answered) = oneshot::channel();
+            client.ask(progress::CREATE, place, answer).await;
             asked.spawn(async move {
                 // An editor that refused must get no progress.
-                let Some((_, Ok(_))) = created.await.ok().flatten().map(Response::into_parts)
-                else {
-                    return;
-                };
-                shown.follow(client).await;
+                if let Ok(Ok(_)) = answered.await {
+                    shown.follow(client).await;
+                }
             });
         }
         // Sent from here and not from the task that follows the plan, to keep the order of the

@@ -15,17 +15,12 @@ use cairn_protocol::{
 };
 use serde::Serialize;
 use tokio::sync::watch;
-use tower_lsp::{
-    Client,
-    lsp_types::{
-        NumberOrString, ProgressParams, ProgressParamsValue, WorkDoneProgress,
-        WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
-        WorkDoneProgressReport,
-    },
+use tower_lsp::lsp_types::{
+    NumberOrString, ProgressParams, ProgressParamsValue, WorkDoneProgress, WorkDoneProgressBegin,
+    WorkDoneProgressCreateParams, WorkDoneProgressEnd, WorkDoneProgressReport,
 };
-use tower_service::Service;
 
-use super::redaction::message;
+use super::client::Client;
 
 pub(super) const CREATE: &str = "window/workDoneProgress/create";
 const PROGRESS: &str = "$/progress";
@@ -232,5 +227,5 @@ impl ClosedProgress {
 
 async fn report(client: &Client, params: &ProgressParams) {
     let Ok(params) = serde_json::to_value(params) else { return };
-    let _ = client.clone().call(message(PROGRESS, params).finish()).await;
+    client.notify(PROGRESS, params).await;
 }

@@ -1,29 +1,24 @@
-//! Transport between bytes and the service: one reader, one writer, concurrent requests.
+//! Transport between bytes and messages: one reader, one writer, concurrent requests.
 //!
-//! Requests are passed to the service in wire order, and each answer is polled once at once. An
+//! Requests are passed on in wire order, and each answer is polled once at once. An
 //! unfinished one continues in its own task, where a panic becomes an error response. The reader
 //! never waits for the client to read.
 
 use std::{
-    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    task::Poll,
 };
 
-use futures_util::{FutureExt, Sink, SinkExt, Stream, StreamExt, poll};
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::{JoinHandle, JoinSet, yield_now},
 };
-use tower_lsp::{
-    ExitedError,
-    jsonrpc::{ErrorCode, Id, Request, Response},
-};
-use tower_service::Service;
+use tower_lsp::jsonrpc::{ErrorCode, Id, Request, Response};
 
 use super::{
+    client::Client,
     convert,
     frame::{FrameError, Framed, Frames},
     lifecycle::SessionEnd,
@@ -40,26 +35,24 @@ const MAX_WAITING: usize = 8 * 1024 * 1024;
 /// Bytes up to which queued messages are written together.
 const MAX_WRITE: usize = 64 * 1024;
 
-/// Reader of the client's messages. `A` is the sink for the client's responses, whose type
-/// tower-lsp does not name.
-pub(super) struct MessageReader<R, A> {
+/// Answer to a message, if it needs one.
+pub(super) type Answer = BoxFuture<'static, Option<Response>>;
+
+/// Reader of the client's messages.
+pub(super) struct MessageReader<R> {
     input: R,
-    answers: A,
+    client: Client,
     writer: MessageWriter,
     in_flight: JoinSet<()>,
 }
 
-impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
-    pub(super) fn new(input: R, answers: A, writer: MessageWriter) -> Self {
-        Self { input, answers, writer, in_flight: JoinSet::new() }
+impl<R: AsyncRead + Unpin> MessageReader<R> {
+    pub(super) fn new(input: R, client: Client, writer: MessageWriter) -> Self {
+        Self { input, client, writer, in_flight: JoinSet::new() }
     }
 
-    /// Reads until the session ends.
-    pub(super) async fn run<S>(mut self, service: &mut S) -> SessionEnd
-    where
-        S: Service<Request, Response = Option<Response>, Error = ExitedError>,
-        S::Future: Send + 'static,
-    {
+    /// Passes each request to `call`, in wire order, until the session ends.
+    pub(super) async fn run(mut self, mut call: impl FnMut(Request) -> Answer) -> SessionEnd {
         let mut frames = Frames::default();
         let mut chunk = vec![0; 64 * 1024];
         loop {
@@ -76,7 +69,7 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
                 }
             }
             while let Some(framed) = frames.next() {
-                if let Some(ended) = self.take(framed, service).await {
+                if let Some(ended) = self.take(framed, &mut call) {
                     return ended;
                 }
                 while self.in_flight.try_join_next().is_some() {}
@@ -84,11 +77,11 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
         }
     }
 
-    async fn take<S>(&mut self, framed: Framed, service: &mut S) -> Option<SessionEnd>
-    where
-        S: Service<Request, Response = Option<Response>, Error = ExitedError>,
-        S::Future: Send + 'static,
-    {
+    fn take(
+        &mut self,
+        framed: Framed,
+        call: &mut impl FnMut(Request) -> Answer,
+    ) -> Option<SessionEnd> {
         let body = match framed {
             Framed::Body(body) => body,
             Framed::Error(fault) => {
@@ -99,33 +92,23 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
         };
         match message::parse(&body) {
             Ok(Incoming::Request(request)) if request.method() == "exit" => {
-                Some(SessionEnd::ExitRequested)
+                return Some(SessionEnd::ExitRequested);
             }
             Ok(Incoming::Request(request)) => {
                 // A text of many megabytes would be in memory twice.
                 drop(body);
-                self.dispatch(request, service).await;
-                None
+                self.dispatch(request, call);
             }
-            Ok(Incoming::Response(response)) => {
-                // The sink is always ready. It panics if the caller is gone, so the outbox keeps
-                // every request alive.
-                let _ = self.answers.send(response).await;
-                None
-            }
+            Ok(Incoming::Response(response)) => self.client.answered(response),
             Err(refused) => {
                 tracing::warn!(?refused, "bad message");
                 self.reply(refused.reply());
-                None
             }
         }
+        None
     }
 
-    async fn dispatch<S>(&mut self, request: Request, service: &mut S)
-    where
-        S: Service<Request, Response = Option<Response>, Error = ExitedError>,
-        S::Future: Send + 'static,
-    {
+    fn dispatch(&mut self, request: Request, call: &mut impl FnMut(Request) -> Answer) {
         let id = request.id().cloned();
         if let Some(id) = &id
             && self.in_flight.len() >= MAX_IN_FLIGHT
@@ -133,24 +116,17 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
         {
             return self.reply(Response::from_error(id.clone(), convert::overloaded()));
         }
-        if poll_fn(|context| service.poll_ready(context)).await.is_err() {
-            return;
-        }
-        let call = catch_unwind(AssertUnwindSafe(|| service.call(request)));
         let panicked = id.map(|id| Response::from_error(id, convert::panicked()));
-        let Ok(answer) = call else {
+        let Ok(answer) = catch_unwind(AssertUnwindSafe(|| call(request))) else {
             return panicked.into_iter().for_each(|response| self.reply(response));
         };
-        let mut answer =
-            Box::pin(AssertUnwindSafe(answer).catch_unwind().map(move |answer| match answer {
-                Ok(Ok(response)) => response,
-                Ok(Err(_exited)) => None,
-                Err(_) => panicked,
-            }));
-        match poll!(&mut answer) {
-            Poll::Ready(Some(response)) => self.reply(response),
-            Poll::Ready(None) => {}
-            Poll::Pending => {
+        let answer = AssertUnwindSafe(answer).catch_unwind();
+        let mut answer = answer.map(move |answer| answer.unwrap_or(panicked)).boxed();
+        // Polled once at once. The task below polls it again, with its own waker.
+        match (&mut answer).now_or_never() {
+            Some(Some(response)) => self.reply(response),
+            Some(None) => {}
+            None => {
                 let writer = self.writer.clone();
                 self.in_flight.spawn(async move {
                     if let Some(response) = answer.await {
@@ -175,16 +151,6 @@ impl<R: AsyncRead + Unpin, A: Sink<Response> + Unpin> MessageReader<R, A> {
     }
 }
 
-/// Sends the messages of tower-lsp's client handle.
-pub(super) async fn forward(
-    mut requests: impl Stream<Item = Request> + Unpin,
-    writer: MessageWriter,
-) {
-    while let Some(request) = requests.next().await {
-        writer.send(encode(&request)).await;
-    }
-}
-
 /// Queue of the writer, bounded in bytes.
 #[derive(Clone)]
 pub(super) struct MessageWriter {
@@ -202,7 +168,7 @@ struct Queued {
 
 impl MessageWriter {
     /// Waits while too much output is unread.
-    async fn send(&self, body: Vec<u8>) {
+    pub(super) async fn send(&self, body: Vec<u8>) {
         let cost = cost(&body);
         if let Ok(budget) = Arc::clone(&self.budget).acquire_many_owned(cost).await {
             let _ = self.queue.send(Queued { body, budget });
@@ -286,20 +252,16 @@ fn cost(body: &[u8]) -> u32 {
     u32::try_from(body.len().min(MAX_UNREAD)).unwrap_or(u32::MAX)
 }
 
-fn encode(message: &impl serde::Serialize) -> Vec<u8> {
+pub(super) fn encode(message: &impl serde::Serialize) -> Vec<u8> {
     // The messages hold JSON values already, so encoding them cannot fail.
     serde_json::to_vec(message).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        future::{pending, ready},
-        task::Context,
-    };
+    use std::future::{pending, ready};
 
     use expect_test::expect;
-    use futures_util::{future::BoxFuture, sink::drain};
     use tokio::io::duplex;
 
     use super::*;
@@ -307,37 +269,25 @@ mod tests {
     /// Length of a large answer.
     const LARGE: usize = 2 * 1024 * 1024;
 
-    /// Service that fails in every way a handler can.
-    struct Fragile;
-
-    impl Service<Request> for Fragile {
-        type Response = Option<Response>;
-        type Error = ExitedError;
-        type Future = BoxFuture<'static, Result<Option<Response>, ExitedError>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ExitedError>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request) -> Self::Future {
-            let (method, id, _) = request.into_parts();
-            match method.as_ref() {
-                "at once" => panic!("at once"),
-                "when polled" => async { panic!("when polled") }.boxed(),
-                "later" => async {
-                    yield_now().await;
-                    panic!("later")
-                }
-                .boxed(),
-                "never" => pending().boxed(),
-                "large" => async move {
-                    yield_now().await;
-                    let text = "x".repeat(LARGE);
-                    Ok(id.map(|id| Response::from_ok(id, text.into())))
-                }
-                .boxed(),
-                _ => ready(Ok(id.map(|id| Response::from_ok(id, method.as_ref().into())))).boxed(),
+    /// Fails in every way a handler can.
+    fn fragile(request: Request) -> Answer {
+        let (method, id, _) = request.into_parts();
+        match method.as_ref() {
+            "at once" => panic!("at once"),
+            "when polled" => async { panic!("when polled") }.boxed(),
+            "later" => async {
+                yield_now().await;
+                panic!("later")
             }
+            .boxed(),
+            "never" => pending().boxed(),
+            "large" => async move {
+                yield_now().await;
+                let text = "x".repeat(LARGE);
+                id.map(|id| Response::from_ok(id, text.into()))
+            }
+            .boxed(),
+            _ => ready(id.map(|id| Response::from_ok(id, method.as_ref().into()))).boxed(),
         }
     }
 
@@ -347,8 +297,8 @@ mod tests {
         let (mut to_server, input) = duplex(64 * 1024);
         let (output, mut from_server) = duplex(64 * 1024);
         let (writer, writing) = write_to(output);
-        let reader = MessageReader::new(input, drain(), writer);
-        let reading = tokio::spawn(async move { reader.run(&mut Fragile).await });
+        let reader = MessageReader::new(input, Client::new(writer.clone()), writer);
+        let reading = tokio::spawn(async move { reader.run(fragile).await });
         for id in 0..ASKED {
             let body = encode(&Request::build("large").id(id as i64).finish());
             frame_into(&mut to_server, &body).await;
@@ -398,8 +348,8 @@ mod tests {
         }
         frame_into(&mut to_server, &encode(&Request::build("later").id(9).finish())).await;
 
-        let reader = MessageReader::new(input, drain(), writer);
-        let reading = tokio::spawn(async move { reader.run(&mut Fragile).await });
+        let reader = MessageReader::new(input, Client::new(writer.clone()), writer);
+        let reading = tokio::spawn(async move { reader.run(fragile).await });
         let mut frames = Frames::default();
         let mut replies = Vec::new();
         let mut chunk = [0; 1024];
