@@ -1,7 +1,7 @@
 //! Optional features of LSP that a client supports.
 
 use cairn_core::text::Units;
-use tower_lsp::lsp_types::{ClientCapabilities, PositionEncodingKind};
+use tower_lsp::lsp_types::{ClientCapabilities, InitializeParams, PositionEncodingKind};
 
 /// Optional features of LSP that the client supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,8 @@ pub(super) struct ClientSupport {
 }
 
 /// Reads the capabilities of a client.
-pub(super) fn supports(capabilities: &ClientCapabilities) -> ClientSupport {
+pub(super) fn supports(client: &InitializeParams) -> ClientSupport {
+    let capabilities = &client.capabilities;
     let workspace = capabilities.workspace.as_ref();
     let edit = workspace.and_then(|workspace| workspace.workspace_edit.as_ref());
     let lens = workspace.and_then(|workspace| workspace.code_lens.as_ref());
@@ -44,7 +45,7 @@ pub(super) fn supports(capabilities: &ClientCapabilities) -> ClientSupport {
         diagnostics: document.is_some_and(|document| document.publish_diagnostics.is_some()),
         action_literals: action.is_some_and(|action| action.code_action_literal_support.is_some()),
         lens_refresh: lens.and_then(|lens| lens.refresh_support).unwrap_or_default(),
-        takes_first_answer: false,
+        takes_first_answer: client.client_info.as_ref().is_some_and(|it| it.name == "vim-lsp"),
         units: units(capabilities),
         configuration: workspace.and_then(|it| it.configuration).unwrap_or_default(),
         watches_settings: changes.and_then(|it| it.dynamic_registration).unwrap_or_default(),

@@ -204,22 +204,9 @@ pub(super) fn error(RequestError(problem): RequestError) -> Error {
     Error { code: ErrorCode::from(code), message, data: serde_json::to_value(data).ok() }
 }
 
-pub(super) fn not_initialized() -> Error {
-    refused(RequestProblem::NotInitialized)
-}
-
 pub(super) fn shut_down() -> Error {
     let error = refused(RequestProblem::AlreadyShutDown);
     Error { code: ErrorCode::InvalidRequest, ..error }
-}
-
-pub(super) fn overloaded() -> Error {
-    refused(RequestProblem::Overloaded)
-}
-
-/// Error of a request that the hub dropped.
-pub(super) fn unanswered() -> Error {
-    refused(RequestProblem::RequestDropped)
 }
 
 pub(super) fn panicked() -> Error {
@@ -235,6 +222,6 @@ pub(super) fn duplicate_id() -> Error {
     }
 }
 
-fn refused(problem: RequestProblem) -> Error {
+pub(super) fn refused(problem: RequestProblem) -> Error {
     error(RequestError::from(problem))
 }

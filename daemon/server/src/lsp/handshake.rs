@@ -39,27 +39,20 @@ pub(super) struct Handshake {
 /// Reads `initialize`; refuses a client that speaks another major version of `agent/*`.
 pub(super) fn accept(params: InitializeParams) -> Result<Handshake, Error> {
     let experimental = params.capabilities.experimental.as_ref();
-    let speaks_agent = match experimental.and_then(|experimental| experimental.get("cairn")) {
-        None | Some(Value::Null) => false,
-        Some(cairn) => {
-            agree(&cairn["protocolVersion"])?;
-            true
-        }
-    };
     let cairn = experimental.and_then(|experimental| experimental.get("cairn"));
+    let cairn = cairn.filter(|cairn| !cairn.is_null());
+    if let Some(cairn) = cairn {
+        agree(&cairn["protocolVersion"])?;
+    }
     let says = |name: &str| cairn.is_some_and(|cairn| cairn[name] == Value::Bool(true));
-    let (wants_output, can_ask) = (says("output"), says("ask"));
+    let (speaks_agent, wants_output, can_ask) = (cairn.is_some(), says("output"), says("ask"));
     let options = params.initialization_options.as_ref();
     // Any value other than `true` is treated as no trust.
     let trusted = match options.and_then(|options| options.get("trusted")) {
         None | Some(Value::Null) => true,
         Some(said) => *said == Value::Bool(true),
     };
-    let name = params.client_info.as_ref().map(|client| client.name.as_str());
-    let supports = ClientSupport {
-        takes_first_answer: name == Some("vim-lsp"),
-        ..supports(&params.capabilities)
-    };
+    let supports = supports(&params);
     // The extension uses the units of VS Code.
     let units = if speaks_agent { Units::Utf16 } else { supports.units };
     let hello = Initialized {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use cairn_protocol::{self as protocol, ClientRequest, Empty, NotificationMethod};
+use cairn_protocol::{self as protocol, ClientRequest, Empty, NotificationMethod, RequestProblem};
 use futures_util::{
     FutureExt,
     future::{AbortHandle, Abortable, ready},
@@ -91,7 +91,9 @@ impl Ingress {
                 nothing()
             }
             (Phase::Waiting, "initialize") => self.initialize(request),
-            (Phase::Waiting, _) => reply(request, Err(convert::not_initialized())),
+            (Phase::Waiting, _) => {
+                reply(request, Err(convert::refused(RequestProblem::NotInitialized)))
+            }
             (Phase::ShutDown, _) => reply(request, Err(convert::shut_down())),
             (Phase::Open, "initialize") => reply(request, Err(Error::invalid_request())),
             (Phase::Open, "shutdown") if request.id().is_some() => {
@@ -253,7 +255,10 @@ impl Ingress {
         async move {
             let known = timeout(SOON, knows).await;
             let outcome = known.unwrap_or(Ok(Ok(Value::Null)));
-            Some(Response::from_parts(id, outcome.unwrap_or_else(|_| Err(convert::unanswered()))))
+            Some(Response::from_parts(
+                id,
+                outcome.unwrap_or_else(|_| Err(convert::refused(RequestProblem::RequestDropped))),
+            ))
         }
         .boxed()
     }
@@ -308,7 +313,7 @@ impl Ingress {
                     error.data.iter_mut().for_each(secrets::clean_json);
                     Err(error)
                 }
-                Ok(Err(_dropped)) => Err(convert::unanswered()),
+                Ok(Err(_dropped)) => Err(convert::refused(RequestProblem::RequestDropped)),
                 Err(_aborted) => Err(Error::request_cancelled()),
             };
             Some(Response::from_parts(id, outcome))
@@ -333,15 +338,10 @@ impl OpenRequests {
     }
 
     fn cancel(&self, params: Option<&Value>) {
-        let id = match params.and_then(|params| params.get("id")) {
-            Some(Value::String(id)) => Id::String(id.clone()),
-            Some(id) => match id.as_i64() {
-                Some(id) => Id::Number(id),
-                None => return,
-            },
-            None => return,
-        };
-        if let Some(handle) = self.lock().get(&id) {
+        let id = params.and_then(|params| Id::deserialize(params.get("id")?).ok());
+        if let Some(id) = id
+            && let Some(handle) = self.lock().get(&id)
+        {
             handle.abort();
         }
     }

@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
 #[derive(Debug, PartialEq)]
@@ -14,65 +15,26 @@ pub(super) enum Incoming {
     Response(Response),
 }
 
-/// Rejected message, with the data of the error that answers it.
-#[derive(Debug, PartialEq)]
-pub(super) struct RefusedMessage {
-    id: Id,
-    code: ErrorCode,
-    why: String,
-}
-
-impl RefusedMessage {
-    pub(super) fn reply(self) -> Response {
-        refusal(self.id, self.code, self.why)
-    }
-}
-
-pub(super) fn parse(body: &[u8]) -> Result<Incoming, RefusedMessage> {
-    let value = parse_json(body).map_err(|error| RefusedMessage {
-        id: Id::Null,
-        code: ErrorCode::ParseError,
-        why: format!("not JSON: {error}"),
-    })?;
-    let refuse =
-        |id, why: &str| RefusedMessage { id, code: ErrorCode::InvalidRequest, why: why.to_owned() };
-    let Value::Object(mut message) = value else {
-        let why = match value {
-            Value::Array(_) => "batches are not part of LSP: send one message a frame",
-            _ => "a message is an object",
-        };
-        return Err(refuse(Id::Null, why));
-    };
-    let id = match message.remove("id") {
-        None => None,
-        Some(Value::String(id)) => Some(Id::String(id)),
-        Some(Value::Number(id)) => match id.as_i64() {
-            Some(id) => Some(Id::Number(id)),
-            None => return Err(refuse(Id::Null, "an id is a string or a 64-bit integer")),
-        },
-        // Answer to a message whose id was unreadable. No request waits for it.
-        Some(Value::Null) if !message.contains_key("method") => Some(Id::Null),
-        Some(_) => return Err(refuse(Id::Null, "an id is a string or a 64-bit integer")),
-    };
-    let reply_to = id.clone().unwrap_or(Id::Null);
-    if message.get("jsonrpc") != Some(&Value::from("2.0")) {
-        return Err(refuse(reply_to, "`jsonrpc` must be \"2.0\""));
-    }
-    match message.remove("method") {
-        Some(Value::String(method)) => {
-            let mut request = Request::build(method);
-            if let Some(params) = message.remove("params") {
-                request = request.params(params);
-            }
-            if let Some(id) = id {
-                request = request.id(id);
-            }
-            Ok(Incoming::Request(request.finish()))
+/// Reads a message. The error is the answer to a rejected one.
+pub(super) fn parse(body: &[u8]) -> Result<Incoming, Response> {
+    let mut message = parse_json(body)
+        .map_err(|error| refusal(Id::Null, ErrorCode::ParseError, format!("not JSON: {error}")))?;
+    let refuse = |id, why: String| Err(refusal(id, ErrorCode::InvalidRequest, why));
+    let is_request = message.get("method").is_some();
+    match message.get("id").map(Id::deserialize).transpose() {
+        // One with the id null answers a message whose id was unreadable. No request waits for it.
+        Ok(Some(id)) if !is_request => {
+            Ok(Incoming::Response(Response::from_parts(id, outcome(&mut message))))
         }
-        Some(_) => Err(refuse(reply_to, "`method` must be a string")),
-        None => match id {
-            Some(id) => Ok(Incoming::Response(Response::from_parts(id, outcome(message)))),
-            None => Err(refuse(reply_to, "a message has a `method` or an `id`")),
+        Ok(None) if !is_request => {
+            refuse(Id::Null, "a message has a `method` or an `id`".to_owned())
+        }
+        Ok(Some(Id::Null)) | Err(_) => {
+            refuse(Id::Null, "an id is a string or a 64-bit integer".to_owned())
+        }
+        Ok(id) => match serde_json::from_value(message) {
+            Ok(request) => Ok(Incoming::Request(request)),
+            Err(error) => refuse(id.unwrap_or(Id::Null), error.to_string()),
         },
     }
 }
@@ -85,22 +47,17 @@ pub(super) fn refusal(id: Id, code: ErrorCode, message: impl Into<Cow<'static, s
 /// Reads the outcome of a response leniently. Some clients send `error: null` besides the result,
 /// extra members, an error that is not an object, or neither of both. Every case answers the
 /// request, because an open one would block its turn.
-fn outcome(mut message: Map<String, Value>) -> Result<Value, Error> {
-    let failed = |code, message: String, data| {
-        Err(Error { code: ErrorCode::from(code), message: message.into(), data })
-    };
-    let no_reason = || "the client gave no reason".to_owned();
-    match message.remove("error") {
-        None | Some(Value::Null) => Ok(message.remove("result").unwrap_or_default()),
-        Some(Value::Object(mut error)) => {
-            let code = error.get("code").and_then(Value::as_i64).unwrap_or(-32603);
-            match error.remove("message") {
-                Some(Value::String(message)) => failed(code, message, error.remove("data")),
-                _ => failed(code, no_reason(), error.remove("data")),
-            }
-        }
-        Some(Value::String(message)) => failed(-32603, message, None),
-        Some(_) => failed(-32603, no_reason(), None),
+fn outcome(message: &mut Value) -> Result<Value, Error> {
+    match message.get("error").filter(|error| !error.is_null()) {
+        None => Ok(message.get_mut("result").map(Value::take).unwrap_or_default()),
+        Some(error) => Err(Error {
+            code: error.get("code").and_then(Value::as_i64).unwrap_or(-32603).into(),
+            message: match error.get("message").unwrap_or(error).as_str() {
+                Some(reason) => reason.to_owned().into(),
+                None => "the client gave no reason".into(),
+            },
+            data: error.get("data").cloned(),
+        }),
     }
 }
 
@@ -168,8 +125,9 @@ mod tests {
                 format!("response {}", serde_json::to_string(&response).unwrap())
             }
             Err(refused) => {
-                let RefusedMessage { id, code, why } = refused;
-                format!("refused {id} {code} {why}")
+                let (id, error) = refused.into_parts();
+                let error = error.unwrap_err();
+                format!("refused {id} {} {}", error.code, error.message)
             }
         };
         expect.assert_eq(&seen);
@@ -228,19 +186,19 @@ mod tests {
             "",
             expect!["refused null -32700 not JSON: EOF while parsing a value at line 1 column 0"],
         );
-        check("1", expect!["refused null -32600 a message is an object"]);
+        check("1", expect!["refused null -32600 a message has a `method` or an `id`"]);
         check(
             "[]",
-            expect!["refused null -32600 batches are not part of LSP: send one message a frame"],
+            expect!["refused null -32600 a message has a `method` or an `id`"],
         );
         for id in ["1.5", "[1]", "{}", "true", "18446744073709551615", "null"] {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"a"}}"#);
             check(body, expect!["refused null -32600 an id is a string or a 64-bit integer"]);
         }
-        check(r#"{"id":7,"method":"a"}"#, expect![[r#"refused 7 -32600 `jsonrpc` must be "2.0""#]]);
+        check(r#"{"id":7,"method":"a"}"#, expect!["refused 7 -32600 missing field `jsonrpc`"]);
         check(
             r#"{"jsonrpc":"2.0","id":7,"method":1}"#,
-            expect!["refused 7 -32600 `method` must be a string"],
+            expect!["refused 7 -32600 invalid type: integer `1`, expected a string"],
         );
         check(
             r#"{"jsonrpc":"2.0"}"#,

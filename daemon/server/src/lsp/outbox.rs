@@ -63,6 +63,11 @@ enum Outgoing {
     NotifyLater(BoxFuture<'static, Option<WindowMessage>>),
 }
 
+fn failed_edit(reason: Option<RefusedEdit>, message: Option<String>) -> ApplyEditResult {
+    // The state is unknown, so no save must follow.
+    ApplyEditResult { applied: false, reason, message, was_dirty: true }
+}
+
 /// Failure of a request that the editor did not answer.
 fn failed(why: impl Into<Cow<'static, str>>) -> Error {
     Error { code: ErrorCode::InternalError, message: why.into(), data: None }
@@ -192,17 +197,10 @@ impl Outbox {
         question: impl Future<Output = Result<R, String>>,
         read: impl FnOnce(R) -> ApplyEditResult,
     ) -> ApplyEditResult {
-        let failed = |reason, message| ApplyEditResult {
-            applied: false,
-            reason,
-            message,
-            // The state is unknown, so no save must follow.
-            was_dirty: true,
-        };
         match timeout(ANSWER, question).await {
             Ok(Ok(result)) => read(result),
-            Ok(Err(why)) => failed(Some(RefusedEdit::Failed), Some(why)),
-            Err(_) => failed(None, None),
+            Ok(Err(why)) => failed_edit(Some(RefusedEdit::Failed), Some(why)),
+            Err(_) => failed_edit(None, None),
         }
     }
 
@@ -258,13 +256,7 @@ impl Editor for Outbox {
         params: ApplyEditParams,
         workspace: Arc<Workspace>,
     ) -> BoxFuture<'static, ApplyEditResult> {
-        let failed = |message| ApplyEditResult {
-            applied: false,
-            reason: Some(RefusedEdit::Failed),
-            message: Some(message),
-            // The state is unknown, so no save must follow.
-            was_dirty: true,
-        };
+        let failed = |why| failed_edit(Some(RefusedEdit::Failed), Some(why));
         let Some(accepted) = self.handshake.get() else {
             return async move { failed("no editor is connected".to_owned()) }.boxed();
         };

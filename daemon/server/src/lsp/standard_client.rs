@@ -232,6 +232,13 @@ const ALLOW_SESSION: &str = "Allow for this session";
 const ALLOW_ALWAYS: &str = "Always allow in this folder";
 const DENY: &str = "Deny";
 
+/// Answers to a question about a call, by their titles. Only the exact titles allow.
+const ANSWERS: [(&str, ApprovalDecision); 3] = [
+    (ALLOW_ONCE, ApprovalDecision::AllowOnce),
+    (ALLOW_SESSION, ApprovalDecision::AllowSession),
+    (ALLOW_ALWAYS, ApprovalDecision::AllowAlways),
+];
+
 pub(super) fn question(
     params: &ApproveParams,
     supports: ClientSupport,
@@ -280,11 +287,7 @@ pub(super) fn question_to_find(params: &ApproveParams) -> WindowMessage {
 /// dismissed it. The title is all that the user sees, so a longer command can only be denied.
 pub(super) fn answers(params: &ApproveParams) -> Vec<Command> {
     let (words, whole) = short(params, ACTION);
-    let allow = [
-        (ALLOW_ONCE, ApprovalDecision::AllowOnce),
-        (ALLOW_SESSION, ApprovalDecision::AllowSession),
-    ];
-    let allow = allow.into_iter().filter(|_| whole);
+    let allow = ANSWERS.into_iter().take(2).filter(|_| whole);
     // Enter chooses the first.
     [(DENY, ApprovalDecision::Deny)]
         .into_iter()
@@ -338,19 +341,12 @@ fn always(rules: &[String], folder: Option<&str>) -> String {
     format!("\nAlways would allow {place}, word for word:{}", rules.concat())
 }
 
-/// Reads an answer. Only the exact titles allow; a dismissed question denies.
+/// Reads an answer. A dismissed question denies.
 pub(super) fn decision(answer: Value) -> ApproveResult {
-    let without_words = |decision| ApproveResult { decision, feedback: None };
-    match answer.get("title").and_then(Value::as_str) {
-        Some(ALLOW_ONCE) => without_words(ApprovalDecision::AllowOnce),
-        Some(ALLOW_SESSION) => without_words(ApprovalDecision::AllowSession),
-        Some(ALLOW_ALWAYS) => without_words(ApprovalDecision::AllowAlways),
-        Some(_) => without_words(ApprovalDecision::Deny),
-        None => ApproveResult {
-            decision: ApprovalDecision::Deny,
-            feedback: Some("the question was dismissed".to_owned()),
-        },
-    }
+    let title = answer.get("title").and_then(Value::as_str);
+    let allowed = ANSWERS.into_iter().find(|(allows, _)| Some(*allows) == title);
+    let feedback = title.is_none().then(|| "the question was dismissed".to_owned());
+    ApproveResult { decision: allowed.map_or(ApprovalDecision::Deny, |(_, it)| it), feedback }
 }
 
 fn lsp_edit(edit: TextEdit) -> LspEdit {

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use cairn_protocol::RequestProblem;
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -102,7 +103,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
             Ok(Incoming::Response(response)) => self.client.answered(response),
             Err(refused) => {
                 tracing::warn!(?refused, "bad message");
-                self.reply(refused.reply());
+                self.reply(refused);
             }
         }
         None
@@ -114,7 +115,10 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
             && self.in_flight.len() >= MAX_IN_FLIGHT
             && request.method() != "shutdown"
         {
-            return self.reply(Response::from_error(id.clone(), convert::overloaded()));
+            return self.reply(Response::from_error(
+                id.clone(),
+                convert::refused(RequestProblem::Overloaded),
+            ));
         }
         let panicked = id.map(|id| Response::from_error(id, convert::panicked()));
         let Ok(answer) = catch_unwind(AssertUnwindSafe(|| call(request))) else {
@@ -183,7 +187,10 @@ impl MessageWriter {
             Ok(_waiting) => self.send(body).await,
             Err(_) => {
                 drop(body);
-                let error = Response::from_error(response.id().clone(), convert::overloaded());
+                let error = Response::from_error(
+                    response.id().clone(),
+                    convert::refused(RequestProblem::Overloaded),
+                );
                 self.send(encode(&error)).await;
             }
         }
