@@ -209,11 +209,4 @@ impl LazyJson {
 }
 
 /// Refused request. Boxed, so that a result with this error stays small.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestError(pub Box<RequestProblem>);
-
-impl From<RequestProblem> for RequestError {
-    fn from(problem: RequestProblem) -> Self {
-        Self(Box::new(problem))
-    }
-}
+pub type RequestError = Box<RequestProblem>;

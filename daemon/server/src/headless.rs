@@ -68,7 +68,7 @@ impl Failure {
 
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
-        Self::engine(error.0.english())
+        Self::engine(error.english())
     }
 }
 
@@ -279,7 +279,7 @@ impl Engine {
             Ok(OpenSessionResult::Opened { .. } | OpenSessionResult::Earlier { .. }) => {
                 Ok(Some(id))
             }
-            Err(error) if *error.0 == RequestProblem::SessionNotFound => {
+            Err(error) if *error == RequestProblem::SessionNotFound => {
                 Err(Failure::usage(format!(
                     "there is no session {id} in this folder; --workspace names the folder it belongs to"
                 )))
@@ -300,7 +300,7 @@ impl Engine {
         let model = self.ask::<State>(Empty {}).await?.status.model.name;
         terminal.report().begins(RunStart { workspace: folder.to_owned(), model });
         loop {
-            let started = self.ask::<RunTask>(params).await.map_err(|error| match &*error.0 {
+            let started = self.ask::<RunTask>(params).await.map_err(|error| match &*error {
                 RequestProblem::NoUsableModel { reason: TurnProblem::NoModelConfigured { .. } } => {
                     no_model(config_dir)
                 }

@@ -63,8 +63,7 @@ pub async fn serve(
     let (events, hub) = start(Arc::clone(&outbox) as Arc<dyn Editor>);
     let mut ingress = Ingress::new(Arc::clone(&handshake), events.clone(), outbox);
 
-    let parent_gone =
-        async { lifecycle::parent_gone(handshake.wait().await.parent.as_ref()).await };
+    let parent_gone = async { lifecycle::parent_gone(handshake.wait().await.parent).await };
     let reader = MessageReader::new(input, client, writer.clone());
     let ended = tokio::select! {
         ended = reader.run(|request| ingress.call(request)) => ended,

@@ -33,7 +33,7 @@ mod left;
 mod progress;
 mod risks;
 
-use consent::{Consent, Guard, consent, said};
+use consent::{Consent, consent, said};
 use progress::CallProgress;
 
 /// Most model events queued for the session. A full queue blocks the provider.
@@ -104,8 +104,7 @@ pub(crate) async fn run_tool(
     context.live = Some(progress.live_output());
     let run = AssertUnwindSafe(run(&progress, tool, &call, context, mode)).catch_unwind();
     let outcome = match run.await {
-        Ok(Ok(Ran::Output(output, touched))) => Outcome::of_output(*output, touched),
-        Ok(Ok(Ran::Declined(text))) => Outcome::without_effect(ToolState::Declined, text),
+        Ok(Ok(outcome)) => outcome,
         Ok(Err(failure)) => Outcome::of_failure(&call.name, failure),
         Err(_) => Outcome::of_panic(&call.name),
     };
@@ -166,6 +165,11 @@ impl Outcome {
         Self { content, inputs: Vec::new(), update }
     }
 
+    /// Outcome of a call that the policy, a hook or the user declined.
+    fn declined(reason: ModelText) -> Self {
+        Self::without_effect(ToolState::Declined, reason)
+    }
+
     fn of_failure(name: &str, failure: ToolFailure) -> Self {
         let text = match failure {
             // May quote an argument, and its length is up to the model.
@@ -186,20 +190,13 @@ impl Outcome {
     }
 }
 
-enum Ran {
-    /// The call ran. With the URI of the file it changed.
-    Output(Box<ToolOutput>, Option<String>),
-    /// The policy, a hook or the user declined. The text is for the model.
-    Declined(ModelText),
-}
-
 async fn run(
     progress: &CallProgress,
     tool: Option<Arc<Tool>>,
     call: &ToolCall,
     context: ToolContext,
     mode: ReviewMode,
-) -> Result<Ran, ToolFailure> {
+) -> Result<Outcome, ToolFailure> {
     let (Some(tool), ToolArguments::Object(arguments)) = (tool, &call.arguments) else {
         let told = format!("{} cannot be run with these arguments.", call.name);
         return Err(ToolFailure::Tell(told));
@@ -214,7 +211,7 @@ async fn run(
         ..ToolUpdate::default()
     });
     if let Some(reason) = trust::refusal(&access).filter(|_| !context.trusted) {
-        return Ok(Ran::Declined(reason.into()));
+        return Ok(Outcome::declined(reason.into()));
     }
     let about = || {
         json!({
@@ -222,11 +219,11 @@ async fn run(
             "tool": {"name": call.name, "arguments": arguments, "title": title},
         })
     };
-    let guard = Guard { tool: &call.name, about: &about };
-    let (parsed, approved, words) = match consent(progress, parsed, mode, &context, guard).await? {
-        Consent::Given { call, approved, words } => (call, approved, words),
-        Consent::Refused(reason) => return Ok(Ran::Declined(reason)),
-    };
+    let (parsed, approved, words) =
+        match consent(progress, parsed, mode, &context, &call.name, &about).await? {
+            Consent::Given { call, approved, words } => (call, approved, words),
+            Consent::Refused(reason) => return Ok(Outcome::declined(reason)),
+        };
     if !matches!(access, Access::Read { .. } | Access::Process) {
         begin(context.journal.as_deref(), &context.origin).await?;
     }
@@ -237,7 +234,7 @@ async fn run(
     let mut output = match (ran, &words) {
         (Ok(output), _) => output,
         (Err(ToolFailure::Tell(text)), Some(words)) => {
-            return Ok(Ran::Output(Box::new(failed_with_words(text, words)), None));
+            return Ok(Outcome::of_output(failed_with_words(text, words), None));
         }
         (Err(failure), _) => return Err(failure),
     };
@@ -249,7 +246,7 @@ async fn run(
     if let Some(words) = words {
         add_own(&mut output, &said(&words));
     }
-    Ok(Ran::Output(Box::new(output), edited))
+    Ok(Outcome::of_output(output, edited))
 }
 
 /// A failed call that the user allowed with words to the model.

@@ -87,10 +87,7 @@ impl Services {
         task: impl Future<Output = ()> + Send + 'static,
     ) {
         self.tasks.spawn(async move {
-            tokio::select! {
-                () = cancel.cancelled() => {}
-                () = task => {}
-            }
+            cancel.run_until_cancelled(task).await;
         });
     }
 

@@ -96,19 +96,6 @@ pub(super) fn time(elapsed: Duration) -> String {
     }
 }
 
-/// Number with separators of thousands: `12,345`.
-pub(super) fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// Cost for people, from millionths of a dollar: `$0.0123`, `$4.20`.
 pub(super) fn dollars(micros: u64) -> String {
     let dollars = micros as f64 / 1_000_000.0;
@@ -120,16 +107,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_numbers_and_costs_are_short() {
+    fn times_and_costs_are_short() {
         for (ms, expected) in
             [(40, "40 ms"), (3_249, "3.2 s"), (12_900, "12 s"), (125_000, "2 min 5 s")]
         {
             assert_eq!(time(Duration::from_millis(ms)), expected);
-        }
-        for (value, expected) in
-            [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")]
-        {
-            assert_eq!(number(value), expected);
         }
         assert_eq!((dollars(12_345).as_str(), dollars(4_200_000).as_str()), ("$0.0123", "$4.20"));
     }

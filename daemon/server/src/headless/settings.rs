@@ -12,7 +12,7 @@ use std::{
 use cairn_core::policy::command::Rule;
 use cairn_protocol::{StatusProblem, settings};
 use serde_json::{Map, Value};
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Document, TableLike};
 
 use crate::{
     cli::{RunArguments, RunMode},
@@ -125,7 +125,10 @@ impl Values {
             self.places.push((path.clone(), place.map_or(0, |span| span.start)));
             match item.as_table_like() {
                 Some(inside) => self.table(&path, inside),
-                None => drop(self.section.insert(path, json(item))),
+                None => {
+                    let value = item.clone().into_value().map_or(Value::Null, |it| json_of(&it));
+                    self.section.insert(path, value);
+                }
             }
         }
     }
@@ -142,15 +145,6 @@ impl Values {
     }
 }
 
-fn json(item: &Item) -> Value {
-    match item {
-        Item::None => Value::Null,
-        Item::Table(table) => object(table),
-        Item::ArrayOfTables(tables) => tables.iter().map(|table| object(table)).collect(),
-        Item::Value(value) => json_of(value),
-    }
-}
-
 fn json_of(value: &toml_edit::Value) -> Value {
     match value {
         toml_edit::Value::String(text) => text.value().as_str().into(),
@@ -159,12 +153,10 @@ fn json_of(value: &toml_edit::Value) -> Value {
         toml_edit::Value::Boolean(flag) => (*flag.value()).into(),
         toml_edit::Value::Datetime(time) => time.value().to_string().into(),
         toml_edit::Value::Array(values) => values.iter().map(json_of).collect(),
-        toml_edit::Value::InlineTable(table) => object(table),
+        toml_edit::Value::InlineTable(table) => Value::Object(
+            table.iter().map(|(name, value)| (name.to_owned(), json_of(value))).collect(),
+        ),
     }
-}
-
-fn object(table: &dyn TableLike) -> Value {
-    Value::Object(table.iter().map(|(name, item)| (name.to_owned(), json(item))).collect())
 }
 
 fn add_options(section: &mut Map<String, Value>, arguments: &RunArguments) -> Result<(), String> {
@@ -238,37 +230,18 @@ const OPTIONS: [(&str, &str); 7] = [
 /// Replaces the names of settings in a text of the engine by those of this program: `cairn.model.name` is
 /// `--model` here, and `cairn.model.baseUrl` is `model.baseUrl` in config.toml.
 pub(super) fn in_words_of_run(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("cairn.") {
-        let (before, found) = rest.split_at(at);
-        let name = &found["cairn.".len()..];
-        let end = name.find(|char: char| !(char.is_ascii_alphanumeric() || ".*".contains(char)));
-        let name = name[..end.unwrap_or(name.len())].trim_end_matches('.');
-        out.push_str(before);
-        rest = &found["cairn.".len() + name.len()..];
-        let is_group = name.strip_suffix(".*").is_some_and(settings::is_section);
-        let option = OPTIONS.iter().find(|(key, _)| *key == name);
-        match option {
-            Some((_, option)) => out.push_str(option),
-            None if is_group => out.push_str(name),
-            None if settings::keys().any(|key| key == name) => {
-                out.push_str(name);
-                if let Some(after) = rest.strip_prefix('`') {
-                    out.push('`');
-                    rest = after;
-                }
-                out.push_str(" in ");
-                out.push_str(FILE);
-            }
-            None => {
-                out.push_str("cairn.");
-                out.push_str(name);
-            }
+    let mut keys: Vec<String> = settings::keys().collect();
+    // A key may begin with another one.
+    keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
+    keys.iter().fold(text.to_owned(), |text, key| {
+        let name = format!("cairn.{key}");
+        match OPTIONS.iter().find(|(named, _)| named == key) {
+            Some((_, option)) => text.replace(&name, option),
+            None => text
+                .replace(&format!("`{name}`"), &format!("`{key}` in {FILE}"))
+                .replace(&name, &format!("{key} in {FILE}")),
         }
-    }
-    out.push_str(rest);
-    out
+    })
 }
 
 #[cfg(test)]

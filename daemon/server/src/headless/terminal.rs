@@ -205,18 +205,11 @@ impl Editor for TerminalEditor {
 
 /// Text of an approval on the terminal, and its prompt.
 fn question(params: &ApproveParams) -> (String, String) {
-    let preview = match &params.preview {
-        Some(preview) => format!("\n{}\n", printable(&preview.patch)),
-        None => String::new(),
-    };
-    let subagent = match &params.subagent {
-        Some(title) => format!(" [{}]", printable(title)),
-        None => String::new(),
-    };
-    let changed = match &params.changed {
-        Some(file) => format!(" ({} changed since you allowed it)", printable(file)),
-        None => String::new(),
-    };
+    let preview = params.preview.as_ref().map(|it| format!("\n{}\n", printable(&it.patch)));
+    let subagent = params.subagent.as_ref().map(|title| format!(" [{}]", printable(title)));
+    let changed = params.changed.as_ref();
+    let changed = changed.map(|it| format!(" ({} changed since you allowed it)", printable(it)));
+    let [preview, subagent, changed] = [preview, subagent, changed].map(Option::unwrap_or_default);
     let always = if params.rules.is_empty() {
         String::new()
     } else {

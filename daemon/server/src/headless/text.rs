@@ -15,11 +15,11 @@ use cairn_protocol::{
     PlanNotification, SubagentPhase, ToolKind, ToolNotification, ToolState, TurnPhase, Usage,
 };
 use console::{Style, style};
+use indicatif::HumanCount;
 
 use super::{
     report::{
-        ChangedFile, Report, RunEnd, RunStart, dollars, elapsed_ms, has_failed, number, takes_time,
-        time,
+        ChangedFile, Report, RunEnd, RunStart, dollars, elapsed_ms, has_failed, takes_time, time,
     },
     settings::in_words_of_run,
     spinner::Spinner,
@@ -325,10 +325,10 @@ fn spent(end: &RunEnd) -> String {
     let Usage { input_tokens, output_tokens, cached_tokens } = end.spent.usage;
     let mut out = format!("\nTime: {}", time(end.spent.elapsed));
     if input_tokens + output_tokens > 0 {
-        let (input, cached) = (number(input_tokens), number(cached_tokens));
+        let (input, cached) = (HumanCount(input_tokens), HumanCount(cached_tokens));
         out.push_str(&format!(
             ", tokens: {input} in ({cached} cached), {} out",
-            number(output_tokens)
+            HumanCount(output_tokens)
         ));
     }
     if let Some(cost) = end.spent.cost_micros {

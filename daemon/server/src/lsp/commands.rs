@@ -9,10 +9,7 @@ use serde_json::{Value, json};
 use tower_lsp::{jsonrpc::Error, lsp_types};
 
 use super::convert;
-use crate::{
-    event::{RequestError, Selection},
-    workspace::path_of,
-};
+use crate::{event::Selection, workspace::path_of};
 
 pub(super) const EXECUTE: &str = "workspace/executeCommand";
 
@@ -141,7 +138,7 @@ pub(super) fn parse(params: Option<Value>) -> Result<ClientCommand, Error> {
         ),
         _ => {
             let problem = RequestProblem::UnknownCommand { command };
-            return Err(convert::error(RequestError::from(problem)));
+            return Err(convert::refused(problem));
         }
     })
 }
@@ -195,5 +192,5 @@ impl Argument<'_> {
 fn wrong(command: &str, why: &str, form: &str) -> Error {
     let (command, reason, form) = (command.to_owned(), why.to_owned(), form.to_owned());
     let problem = RequestProblem::InvalidArguments { command, reason, form };
-    convert::error(RequestError::from(problem))
+    convert::refused(problem)
 }

@@ -11,7 +11,7 @@ use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::{
     config,
-    event::{ClientEvent, ContentChange, RequestError, Selection},
+    event::{ClientEvent, ContentChange, Selection},
 };
 
 /// Finds the section `cairn` in settings that an editor sent; `None` if it is absent.
@@ -155,16 +155,17 @@ fn read<'v, T: Deserialize<'v>>(params: &'v Value) -> serde_json::Result<T> {
 }
 
 pub(super) fn selection(uri: String, range: protocol::Range) -> Selection {
-    let position = |at: protocol::Position| Position { line: at.line, character: at.character };
-    Selection { uri, start: position(range.start), end: position(range.end) }
+    let (start, end) = span(range);
+    Selection { uri, start, end }
 }
 
 fn content_change(change: WireChange) -> ContentChange {
+    ContentChange { range: change.range.map(span), text: change.text }
+}
+
+fn span(range: protocol::Range) -> (Position, Position) {
     let position = |at: protocol::Position| Position { line: at.line, character: at.character };
-    ContentChange {
-        range: change.range.map(|range| (position(range.start), position(range.end))),
-        text: change.text,
-    }
+    (position(range.start), position(range.end))
 }
 
 /// Reads the params of a request. Absent params are treated as an empty object.
@@ -184,7 +185,7 @@ pub(super) fn params<P>(
     read.map_err(|why| {
         let (method, reason) = (method.to_owned(), why.to_string());
         let problem = RequestProblem::InvalidParams { method, reason };
-        error(RequestError::from(problem))
+        error(&problem)
     })
 }
 
@@ -192,8 +193,8 @@ pub(super) fn result(result: &impl Serialize) -> Result<Value, Error> {
     serde_json::to_value(result).map_err(|_| Error::internal_error())
 }
 
-pub(super) fn error(RequestError(problem): RequestError) -> Error {
-    let data = ErrorData::from(&*problem);
+pub(super) fn error(problem: &RequestProblem) -> Error {
+    let data = ErrorData::from(problem);
     let code = match data.kind {
         ErrorKind::NotReady => -32002,
         ErrorKind::InvalidParams => -32602,
@@ -223,5 +224,5 @@ pub(super) fn duplicate_id() -> Error {
 }
 
 pub(super) fn refused(problem: RequestProblem) -> Error {
-    error(RequestError::from(problem))
+    error(&problem)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use cairn_core::{prompt::Audience, text::Units};
 use cairn_protocol::{PROTOCOL_MINOR, PROTOCOL_VERSION, RequestProblem};
+use rustix::process::Pid;
 use serde_json::{Value, json};
 use tower_lsp::{
     jsonrpc::Error,
@@ -16,11 +17,11 @@ use tower_lsp::{
 use super::{
     client_support::{ClientSupport, supports},
     convert::{self, settings_in},
-    lifecycle::Parent,
+    lifecycle::visible_parent,
     review,
 };
 use crate::{
-    event::{Initialized, Remember, RequestError},
+    event::{Initialized, Remember},
     workspace::OpenFolder,
 };
 
@@ -28,7 +29,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Handshake {
     pub(super) hello: Initialized,
-    pub(super) parent: Option<Parent>,
+    pub(super) parent: Option<Pid>,
     pub(super) supports: ClientSupport,
     /// The client shows the output of running commands: `experimental.cairn.output`.
     pub(super) wants_output: bool,
@@ -64,7 +65,7 @@ pub(super) fn accept(params: InitializeParams) -> Result<Handshake, Error> {
         audience: Audience::Editor,
         units,
     };
-    let parent = params.process_id.and_then(Parent::visible);
+    let parent = params.process_id.and_then(visible_parent);
     Ok(Handshake { hello, parent, supports, wants_output, can_ask })
 }
 
@@ -139,7 +140,7 @@ fn agree(version: &Value) -> Result<(), Error> {
         daemon: PROTOCOL_VERSION.to_string(),
         editor: version.to_string(),
     };
-    let mut error = convert::error(RequestError::from(problem));
+    let mut error = convert::refused(problem);
     // LSP defines this field for this error: a retry would not help.
     if let Some(Value::Object(data)) = &mut error.data {
         data.insert("retry".to_owned(), Value::Bool(false));

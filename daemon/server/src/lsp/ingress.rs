@@ -308,7 +308,7 @@ impl Ingress {
             let outcome = match Abortable::new(replied, abort).await {
                 Ok(Ok(Ok(result))) => show(result),
                 Ok(Ok(Err(error))) => {
-                    let mut error = convert::error(error);
+                    let mut error = convert::error(&error);
                     secrets::clean(error.message.to_mut());
                     error.data.iter_mut().for_each(secrets::clean_json);
                     Err(error)

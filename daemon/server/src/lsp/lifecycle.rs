@@ -55,35 +55,25 @@ impl SessionExit {
     }
 }
 
-/// Process of the client that was alive at `initialize`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Parent(Pid);
+/// Returns the process of the client, or `None` if it is not visible from here, as outside of a
+/// container. Call it before `initialize` is answered, while the client is certainly alive.
+pub(super) fn visible_parent(id: u32) -> Option<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw).filter(|parent| is_alive(*parent))
+}
 
-impl Parent {
-    /// Returns `None` for a process that is not visible from here, as outside of a container. Call
-    /// it before `initialize` is answered, while the client is certainly alive.
-    pub(super) fn visible(id: u32) -> Option<Parent> {
-        i32::try_from(id)
-            .ok()
-            .and_then(Pid::from_raw)
-            .map(Parent)
-            .filter(|parent| parent.is_alive())
-    }
-
-    fn is_alive(self) -> bool {
-        // A refused signal also proves that the process exists.
-        test_kill_process(self.0) != Err(rustix::io::Errno::SRCH)
-    }
+fn is_alive(process: Pid) -> bool {
+    // A refused signal also proves that the process exists.
+    test_kill_process(process) != Err(rustix::io::Errno::SRCH)
 }
 
 /// Resolves when the client's process is gone. Never resolves if that process is not visible.
-pub(super) async fn parent_gone(parent: Option<&Parent>) {
+pub(super) async fn parent_gone(parent: Option<Pid>) {
     let Some(parent) = parent else {
         return std::future::pending().await;
     };
     let mut ticks = tokio::time::interval(PARENT_CHECK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while parent.is_alive() {
+    while is_alive(parent) {
         ticks.tick().await;
     }
 }

@@ -13,28 +13,29 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 pub(super) enum Incoming {
     Request(Request),
     Response(Response),
+    /// Answer to a rejected message.
+    Refused(Response),
 }
 
-/// Reads a message. The error is the answer to a rejected one.
-pub(super) fn parse(body: &[u8]) -> Result<Incoming, Response> {
-    let mut message = parse_json(body)
-        .map_err(|error| refusal(Id::Null, ErrorCode::ParseError, format!("not JSON: {error}")))?;
-    let refuse = |id, why: String| Err(refusal(id, ErrorCode::InvalidRequest, why));
+/// Reads a message.
+pub(super) fn parse(body: &[u8]) -> Incoming {
+    let refuse = |id, code, why: String| Incoming::Refused(refusal(id, code, why));
+    let invalid = |id, why: &str| refuse(id, ErrorCode::InvalidRequest, why.to_owned());
+    let mut message = match parse_json(body) {
+        Ok(message) => message,
+        Err(error) => return refuse(Id::Null, ErrorCode::ParseError, format!("not JSON: {error}")),
+    };
     let is_request = message.get("method").is_some();
     match message.get("id").map(Id::deserialize).transpose() {
         // One with the id null answers a message whose id was unreadable. No request waits for it.
         Ok(Some(id)) if !is_request => {
-            Ok(Incoming::Response(Response::from_parts(id, outcome(&mut message))))
+            Incoming::Response(Response::from_parts(id, outcome(&mut message)))
         }
-        Ok(None) if !is_request => {
-            refuse(Id::Null, "a message has a `method` or an `id`".to_owned())
-        }
-        Ok(Some(Id::Null)) | Err(_) => {
-            refuse(Id::Null, "an id is a string or a 64-bit integer".to_owned())
-        }
+        Ok(None) if !is_request => invalid(Id::Null, "a message has a `method` or an `id`"),
+        Ok(Some(Id::Null)) | Err(_) => invalid(Id::Null, "an id is a string or a 64-bit integer"),
         Ok(id) => match serde_json::from_value(message) {
-            Ok(request) => Ok(Incoming::Request(request)),
-            Err(error) => refuse(id.unwrap_or(Id::Null), error.to_string()),
+            Ok(request) => Incoming::Request(request),
+            Err(error) => invalid(id.unwrap_or(Id::Null), &error.to_string()),
         },
     }
 }
@@ -120,11 +121,11 @@ mod tests {
 
     fn check(body: impl AsRef<[u8]>, expect: Expect) {
         let seen = match parse(body.as_ref()) {
-            Ok(Incoming::Request(request)) => format!("request {request}"),
-            Ok(Incoming::Response(response)) => {
+            Incoming::Request(request) => format!("request {request}"),
+            Incoming::Response(response) => {
                 format!("response {}", serde_json::to_string(&response).unwrap())
             }
-            Err(refused) => {
+            Incoming::Refused(refused) => {
                 let (id, error) = refused.into_parts();
                 let error = error.unwrap_err();
                 format!("refused {id} {} {}", error.code, error.message)
@@ -187,10 +188,7 @@ mod tests {
             expect!["refused null -32700 not JSON: EOF while parsing a value at line 1 column 0"],
         );
         check("1", expect!["refused null -32600 a message has a `method` or an `id`"]);
-        check(
-            "[]",
-            expect!["refused null -32600 a message has a `method` or an `id`"],
-        );
+        check("[]", expect!["refused null -32600 a message has a `method` or an `id`"]);
         for id in ["1.5", "[1]", "{}", "true", "18446744073709551615", "null"] {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"a"}}"#);
             check(body, expect!["refused null -32600 an id is a string or a 64-bit integer"]);
@@ -221,7 +219,7 @@ mod tests {
             (r"\ud800é\n", expect!["\u{fffd}é\n"]),
         ] {
             let body = format!(r#"{{"jsonrpc":"2.0","method":"{escapes}"}}"#);
-            let Ok(Incoming::Request(request)) = parse(body.as_bytes()) else { panic!("{body}") };
+            let Incoming::Request(request) = parse(body.as_bytes()) else { panic!("{body}") };
             expect.assert_eq(request.method());
         }
     }

@@ -92,16 +92,16 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
             }
         };
         match message::parse(&body) {
-            Ok(Incoming::Request(request)) if request.method() == "exit" => {
+            Incoming::Request(request) if request.method() == "exit" => {
                 return Some(SessionEnd::ExitRequested);
             }
-            Ok(Incoming::Request(request)) => {
+            Incoming::Request(request) => {
                 // A text of many megabytes would be in memory twice.
                 drop(body);
                 self.dispatch(request, call);
             }
-            Ok(Incoming::Response(response)) => self.client.answered(response),
-            Err(refused) => {
+            Incoming::Response(response) => self.client.answered(response),
+            Incoming::Refused(refused) => {
                 tracing::warn!(?refused, "bad message");
                 self.reply(refused);
             }

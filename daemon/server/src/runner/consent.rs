@@ -35,18 +35,14 @@ pub(super) enum Consent {
     Refused(ModelText),
 }
 
-/// Description of the call for the user's hooks.
-pub(super) struct Guard<'a> {
-    pub(super) tool: &'a str,
-    pub(super) about: &'a (dyn Fn() -> Value + Sync),
-}
-
+/// Asks the hooks, the policy and the user about a call. `about` describes it to the hooks.
 pub(super) async fn consent(
     progress: &CallProgress,
     call: Call,
     mode: ReviewMode,
     context: &ToolContext,
-    guard: Guard<'_>,
+    tool: &str,
+    about: &(dyn Fn() -> Value + Sync),
 ) -> Result<Consent, ToolFailure> {
     let access = &call.access.clone();
     let rule_folder = &RuleFolder::of(access, &context.workspace);
@@ -62,7 +58,7 @@ pub(super) async fn consent(
     if let Gate::Closed(reason) = gate {
         return Ok(Consent::Refused(reason.into()));
     }
-    let (hook_context, Guard { tool, about }) = (context.hooks.as_ref(), guard);
+    let hook_context = context.hooks.as_ref();
     let verdict = hooks::run(hook_context, HookEvent::BeforeTool, Some(tool), about).await;
     let mut question = match (gate, verdict.decision) {
         (_, HookDecision::Refuse) => {

@@ -5,7 +5,6 @@
 
 use std::{path::Path, sync::Arc};
 
-use cairn_core::ids::SessionId;
 use cairn_protocol::{
     ApprovalDecision, ApprovalKind, ApprovalQuestion, ApprovalReason, ApproveParams, ApproveResult,
     Preview, ToolState, TurnNotice, english_of_all,
@@ -31,13 +30,14 @@ pub(super) async fn ask(
     if left.folder().is_none() {
         return Ok(quarantine_text::faults(&left.faults()).trim().to_owned());
     }
-    let asker = Asker {
-        id: format!("{}/{}/left", progress.mailbox.turn, progress.call),
-        session: progress.mailbox.session.clone(),
-        turn: progress.mailbox.turn.clone().into(),
-        call: progress.call.clone().into(),
+    let place = ApproveParams {
+        approval_id: format!("{}/{}/left", progress.mailbox.turn, progress.call),
+        session_id: progress.mailbox.session.clone().into(),
+        turn_id: progress.mailbox.turn.clone().into(),
+        call_id: progress.call.clone().into(),
+        ..ApproveParams::default()
     };
-    let (params, access) = question(context, left, asker).await?;
+    let (params, access) = question(context, left, place).await?;
     let answer = progress.ask(context, params, access, None).await;
     progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     apply(progress, context, left, answer).await
@@ -67,14 +67,13 @@ async fn ask_about(
     context: &ToolContext,
     left: &QuarantineReport,
 ) -> Result<String, ToolFailure> {
-    let asker = Asker {
+    let place = ApproveParams {
         // Sorted by time among those of turns.
-        id: format!("t-{}/left", uuid::Uuid::now_v7().simple()),
-        session: context.origin.session.clone(),
-        turn: String::new(),
-        call: String::new(),
+        approval_id: format!("t-{}/left", uuid::Uuid::now_v7().simple()),
+        session_id: context.origin.session.clone().into(),
+        ..ApproveParams::default()
     };
-    let (params, access) = question(context, left, asker).await?;
+    let (params, access) = question(context, left, place).await?;
     let answer = progress.question(params, access, None).await.ok();
     apply(progress, context, left, answer).await
 }
@@ -139,19 +138,10 @@ async fn apply(
     Ok(format!("{told}{faults}"))
 }
 
-/// Place of a question: a call, or a session alone.
-struct Asker {
-    /// Identifies the question.
-    id: String,
-    session: SessionId,
-    turn: String,
-    call: String,
-}
-
 async fn question(
     context: &ToolContext,
     left: &QuarantineReport,
-    asker: Asker,
+    place: ApproveParams,
 ) -> Result<(ApproveParams, Access), ToolFailure> {
     let files = left.entries(|path| context.workspace.display(path));
     let seen = left.clone();
@@ -165,10 +155,6 @@ async fn question(
     let root = context.workspace.root();
     let access = Access::Edit { path: root.join(&once), inside: once.into(), aliases: Vec::new() };
     let params = ApproveParams {
-        approval_id: asker.id,
-        session_id: asker.session.into(),
-        turn_id: asker.turn,
-        call_id: asker.call,
         title: question.message(),
         kind: Some(ApprovalKind::Change),
         files: question.files().map(|files| files.message()),
@@ -177,7 +163,7 @@ async fn question(
         preview: patch.map(|patch| Preview { patch, texts: None }),
         for_session: question.kind().message(),
         quarantined: true,
-        ..ApproveParams::default()
+        ..place
     };
     Ok((params, access))
 }

@@ -77,10 +77,7 @@ impl CallProgress {
             ..ToolUpdate::default()
         });
         let answer = self.question(params, access, changed);
-        let answer = tokio::select! {
-            () = context.cancel.cancelled() => None,
-            answer = answer => answer.ok(),
-        };
+        let answer = context.cancel.run_until_cancelled(answer).await.and_then(Result::ok);
         answer.map(|ApproveResult { decision, feedback }| {
             let feedback = feedback.filter(|text| !text.trim().is_empty());
             ApproveResult { decision, feedback }

@@ -213,7 +213,7 @@ impl Sessions {
         if completed {
             match self.begin_follow_up(session_id, 0) {
                 Ok(()) => return,
-                Err(error) => tracing::warn!("a follow-up did not begin: {}", error.0.english()),
+                Err(error) => tracing::warn!("a follow-up did not begin: {}", error.english()),
             }
         }
         if let Some(session) = self.entries.get_mut(session_id) {

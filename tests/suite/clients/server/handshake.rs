@@ -199,7 +199,7 @@ async fn requests_are_accepted_only_between_initialize_and_shutdown() {
         &client,
         "textDocument/hover",
         json!({ "textDocument": { "uri": "file:///a" }, "position": { "line": 0, "character": 0 } }),
-        expect![[r#"{"code":-32601,"message":"Method not found"}"#]],
+        expect![[r#"{"code":-32601,"message":"Method not found","data":"textDocument/hover"}"#]],
     )
     .await;
     check(

@@ -101,7 +101,6 @@ fn settings_are_named_as_this_program_names_them() {
         ("raise cairn.limits.rounds.", "raise --max-rounds."),
         ("the settings `cairn.model.name` and", "the settings `--model` and"),
         ("Check `cairn.model.baseUrl`.", "Check `model.baseUrl` in config.toml."),
-        ("the `cairn.model.*` settings", "the `model.*` settings"),
         ("cairn.other and cairn.", "cairn.other and cairn."),
     ] {
         assert_eq!(in_words_of_run(text), expected);
