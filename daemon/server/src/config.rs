@@ -18,6 +18,7 @@ use cairn_protocol::{ReviewMode, StatusProblem, settings};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
+use self::fault::own_text;
 use crate::{
     exec::{CommandLimits, sandbox},
     model::choose::{ApiChoice, ModelSettings, ProviderChoice},
@@ -160,12 +161,10 @@ impl SettingsReader {
             "plan.initialReminder" => reminders.initial = flag(value)?,
             "plan.verification" => reminders.verification = flag(value)?,
             "plan.endReminder" => reminders.end = flag(value)?,
-            "plan.texts.initial" => reminders.texts.initial = text(value)?.unwrap_or_default(),
-            "plan.texts.stale" => reminders.texts.stale = text(value)?.unwrap_or_default(),
-            "plan.texts.unplanned" => reminders.texts.unplanned = text(value)?.unwrap_or_default(),
-            "plan.texts.verification" => {
-                reminders.texts.verification = text(value)?.unwrap_or_default()
-            }
+            "plan.texts.initial" => reminders.texts.initial = own_text(value)?,
+            "plan.texts.stale" => reminders.texts.stale = own_text(value)?,
+            "plan.texts.unplanned" => reminders.texts.unplanned = own_text(value)?,
+            "plan.texts.verification" => reminders.texts.verification = own_text(value)?,
             "plan.reminder.policy" => self.reminder_policy = Some(choice(path, value)?.to_owned()),
             "plan.reminder.rounds" => self.reminder_rounds = Some(positive(value)?),
             "review.mode" => {

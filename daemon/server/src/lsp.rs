@@ -32,7 +32,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 pub use self::lifecycle::{SessionEnd, SessionExit};
-use self::{client::Client, ingress::Ingress, outbox::Outbox, transport::MessageReader};
+use self::{client::LspClient, ingress::Ingress, outbox::Outbox, transport::MessageReader};
 use crate::{event::ClientEvent, ports::Editor};
 
 /// Serves one editor until the session ends.
@@ -56,7 +56,7 @@ pub async fn serve(
 ) -> SessionExit {
     let handshake = Arc::new(SetOnce::new());
     let (writer, writing) = transport::write_to(output);
-    let client = Client::new(writer.clone());
+    let client = LspClient::new(writer.clone());
     let (outbox, delivering) = Outbox::new(client.clone(), Arc::clone(&handshake));
     let mut delivering = tokio::spawn(delivering);
     let outbox = Arc::new(outbox);
@@ -64,9 +64,9 @@ pub async fn serve(
     let mut ingress = Ingress::new(Arc::clone(&handshake), events.clone(), outbox);
 
     let parent_gone = async { lifecycle::parent_gone(handshake.wait().await.parent).await };
-    let reader = MessageReader::new(input, client, writer.clone());
+    let reader = MessageReader::new(input, writer.clone());
     let ended = tokio::select! {
-        ended = reader.run(|request| ingress.call(request)) => ended,
+        ended = reader.run(|request| ingress.call(request), |answer| client.answered(answer)) => ended,
         () = parent_gone => SessionEnd::ParentGone,
         () = writer.closed() => SessionEnd::OutputClosed,
         () = events.closed() => SessionEnd::HubStopped,

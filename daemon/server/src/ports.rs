@@ -174,6 +174,8 @@ pub(crate) enum TurnNews {
         seq: u32,
         text: String,
     },
+    /// The text that streamed is due for the journal.
+    StreamDue,
     /// Notice for the user.
     Tell(TurnNotice),
     Ask(Box<OpenQuestion>),

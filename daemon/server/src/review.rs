@@ -6,11 +6,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use cairn_core::{
-    ids::{SessionId, TurnId},
+    ids::{FileKey, SessionId, TurnId},
     plan::Plan,
     review::Checkpoint,
 };
-use cairn_protocol::EditProblem;
+use cairn_protocol::{ApplyEditResult, EditProblem};
+use event::{DiskFound, DiskPurpose};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
 
@@ -53,12 +54,49 @@ mod translate;
 
 use checkpoints::Checkpoints;
 use decision_log::DecisionLog;
-pub(crate) use event::{ReviewEvent, SessionNotice};
+pub(crate) use event::SessionNotice;
 use files::Files;
 pub(crate) use pending::FoundReviews;
 pub(crate) use publication::SessionEdits;
 use read_tracking::ReadTracker;
 pub(crate) use translate::EditForm;
+
+/// Events for the reviews from tools and background tasks.
+pub(crate) enum ReviewEvent {
+    Propose {
+        proposal: Proposal,
+        reply: oneshot::Sender<Proposed>,
+    },
+    Flush {
+        reply: oneshot::Sender<Vec<String>>,
+    },
+    /// A command ran: files under review may have other texts by now.
+    CommandRan,
+    /// The editor's answer to the edit with this edit_id.
+    Applied {
+        edit_id: u64,
+        /// A problem if the edit was not sent.
+        result: Result<ApplyEditResult, EditProblem>,
+    },
+    /// The document does not show the edit with this edit_id yet, which is on disk.
+    Unseen {
+        edit_id: u64,
+    },
+    /// The edit with this edit_id should have been seen by now.
+    Overdue {
+        edit_id: u64,
+    },
+    /// The file of this key was read.
+    DiskText {
+        key: FileKey,
+        purpose: DiskPurpose,
+        /// Counts the reads in the order they began.
+        read: u64,
+        found: DiskFound,
+    },
+    /// Rest of a request, after the edits or texts that it waits for.
+    Then(Box<dyn FnOnce(&mut Reviews) + Send>),
+}
 
 pub(crate) struct Reviews {
     services: Services,

@@ -5,7 +5,7 @@
 //! returns as a [`SessionEvent`].
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -29,6 +29,7 @@ use crate::{
     ports::{Edits, Mailbox, OpenQuestion, SubagentRequest, Subagents, ToolUpdate, TurnNews},
     review::{Reviews, SessionNotice},
     services::Services,
+    store::journal::State,
     tools::Searches,
     workspace::Workspace,
 };
@@ -64,9 +65,26 @@ mod work;
 
 use configuration::Configuration;
 use entry::SessionEntry;
-pub(crate) use event::SessionEvent;
 use status::DaemonStatus;
 use steps::StepQueue;
+
+type Continuation = Box<dyn FnOnce(&mut Sessions, &mut Reviews) + Send>;
+
+/// Events for the sessions from the runner, tools, hooks and background tasks.
+pub(crate) enum SessionEvent {
+    Turn(SessionId, TurnId, TurnNews),
+    /// Request of a call for a subagent, answered with its report.
+    Subagent {
+        request: Box<SubagentRequest>,
+        reply: oneshot::Sender<SubagentReport>,
+    },
+    /// Sessions with a process that started, wrote or ended.
+    Processes(HashSet<SessionId>),
+    /// Rest of a request, or of the start, after what it waits for.
+    Then(Continuation),
+    /// State of the journal: writable or failed.
+    Storage(State),
+}
 
 pub(crate) struct Sessions {
     services: Services,
@@ -175,11 +193,6 @@ impl Sessions {
                 self.on_turn_news(&session, &turn, news, reviews);
             }
             SessionEvent::Subagent { request, reply } => self.start_subagent(*request, reply),
-            SessionEvent::StreamDue(session) => {
-                if let Some(session) = self.entries.get_mut(&session) {
-                    session.write_stream();
-                }
-            }
             SessionEvent::Processes(sessions) => processes::publish(&self.services, sessions),
             SessionEvent::Then(then) => then(self, reviews),
             SessionEvent::Storage(state) => self.status.on_storage(state),
@@ -226,6 +239,11 @@ impl Sessions {
             TurnNews::Tell(notice) => {
                 if let Some(session) = self.entries.get_mut(id) {
                     session.turn_notice(turn, notice);
+                }
+            }
+            TurnNews::StreamDue => {
+                if let Some(session) = self.entries.get_mut(id) {
+                    session.write_stream();
                 }
             }
             TurnNews::Ask(question) => self.ask_approval(*question),

@@ -38,6 +38,11 @@ pub(super) fn flag(value: &Value) -> Result<bool, ValueFault> {
     expected(value.as_bool(), "true or false")
 }
 
+/// Reads a text of the user; an empty one if none is set.
+pub(super) fn own_text(value: &Value) -> Result<String, ValueFault> {
+    Ok(text(value)?.unwrap_or_default())
+}
+
 /// Reads text; an empty string means "not set", as editors send it.
 pub(super) fn text(value: &Value) -> Result<Option<String>, ValueFault> {
     let text = expected(value.as_str(), "a string")?.trim();

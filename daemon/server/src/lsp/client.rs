@@ -18,10 +18,10 @@ use crate::secrets;
 pub(super) const APPLY_EDIT: &str = "workspace/applyEdit";
 
 /// Gets the client's answer to a request.
-pub(super) type Answered = oneshot::Sender<Result<Value>>;
+pub(super) type AnswerSender = oneshot::Sender<Result<Value>>;
 
 #[derive(Clone)]
-pub(super) struct Client {
+pub(super) struct LspClient {
     writer: MessageWriter,
     asked: Arc<Mutex<Asked>>,
 }
@@ -29,10 +29,10 @@ pub(super) struct Client {
 #[derive(Default)]
 struct Asked {
     next: i64,
-    waiting: HashMap<i64, Answered>,
+    waiting: HashMap<i64, AnswerSender>,
 }
 
-impl Client {
+impl LspClient {
     pub(super) fn new(writer: MessageWriter) -> Self {
         Self { writer, asked: Arc::default() }
     }
@@ -43,7 +43,7 @@ impl Client {
     }
 
     /// Sends a request, whose answer is passed on when it comes.
-    pub(super) async fn ask(&self, method: &'static str, params: Value, answered: Answered) {
+    pub(super) async fn ask(&self, method: &'static str, params: Value, answered: AnswerSender) {
         let id = {
             let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
             let id = asked.next;

@@ -20,7 +20,7 @@ use tokio::{
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use super::{
-    client::{APPLY_EDIT, Answered, Client},
+    client::{APPLY_EDIT, AnswerSender, LspClient},
     client_support::ClientSupport,
     handshake::Handshake,
     progress::{self, ProgressChange},
@@ -57,7 +57,7 @@ enum Outgoing {
     Request {
         method: &'static str,
         params: Value,
-        answer: Answered,
+        answer: AnswerSender,
     },
     /// Message that is not known yet, or none.
     NotifyLater(BoxFuture<'static, Option<WindowMessage>>),
@@ -76,7 +76,7 @@ fn failed(why: impl Into<Cow<'static, str>>) -> Error {
 impl Outbox {
     /// Returns the outbox and the future that delivers, which must run as long as answers are read.
     pub(super) fn new(
-        client: Client,
+        client: LspClient,
         handshake: Arc<SetOnce<Handshake>>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, queued) = mpsc::channel(MAX_QUEUED);
@@ -373,7 +373,7 @@ impl Questions for Outbox {
 }
 
 /// Sends the queue in order. After the outbox is dropped it still waits for due answers.
-async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
+async fn deliver(client: LspClient, mut queue: mpsc::Receiver<Outgoing>) {
     let mut asked = JoinSet::new();
     loop {
         tokio::select! {
@@ -387,7 +387,7 @@ async fn deliver(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
     while asked.join_next().await.is_some() {}
 }
 
-async fn send(client: &Client, outgoing: Outgoing, asked: &mut JoinSet<()>) {
+async fn send(client: &LspClient, outgoing: Outgoing, asked: &mut JoinSet<()>) {
     let client = client.clone();
     match outgoing {
         Outgoing::Notify { method, params } => client.notify(method, params).await,

@@ -20,7 +20,7 @@ use tower_lsp::lsp_types::{
     WorkDoneProgressCreateParams, WorkDoneProgressEnd, WorkDoneProgressReport,
 };
 
-use super::client::Client;
+use super::client::LspClient;
 
 pub(super) const CREATE: &str = "window/workDoneProgress/create";
 const PROGRESS: &str = "$/progress";
@@ -170,7 +170,7 @@ impl TurnProgress {
     }
 
     /// Reports each change of the plan until the turn ends.
-    pub(super) async fn follow(mut self, client: Client) {
+    pub(super) async fn follow(mut self, client: LspClient) {
         let mut over = self.steps.has_changed().is_err();
         loop {
             let phase = Arc::clone(&self.phase);
@@ -215,7 +215,7 @@ impl TurnProgress {
 
 impl ClosedProgress {
     /// Sends the end, if a beginning was sent.
-    pub(super) async fn send(self, client: &Client) {
+    pub(super) async fn send(self, client: &LspClient) {
         let Entry { steps, shown } = self.0;
         let mut phase = shown.phase.lock().await;
         let step = steps.borrow().clone();
@@ -225,7 +225,7 @@ impl ClosedProgress {
     }
 }
 
-async fn report(client: &Client, params: &ProgressParams) {
+async fn report(client: &LspClient, params: &ProgressParams) {
     let Ok(params) = serde_json::to_value(params) else { return };
     client.notify(PROGRESS, params).await;
 }

@@ -19,7 +19,6 @@ use tokio::{
 use tower_lsp::jsonrpc::{ErrorCode, Id, Request, Response};
 
 use super::{
-    client::Client,
     convert,
     frame::{FrameError, Framed, Frames},
     lifecycle::SessionEnd,
@@ -42,18 +41,22 @@ pub(super) type Answer = BoxFuture<'static, Option<Response>>;
 /// Reader of the client's messages.
 pub(super) struct MessageReader<R> {
     input: R,
-    client: Client,
     writer: MessageWriter,
     in_flight: JoinSet<()>,
 }
 
 impl<R: AsyncRead + Unpin> MessageReader<R> {
-    pub(super) fn new(input: R, client: Client, writer: MessageWriter) -> Self {
-        Self { input, client, writer, in_flight: JoinSet::new() }
+    pub(super) fn new(input: R, writer: MessageWriter) -> Self {
+        Self { input, writer, in_flight: JoinSet::new() }
     }
 
-    /// Passes each request to `call`, in wire order, until the session ends.
-    pub(super) async fn run(mut self, mut call: impl FnMut(Request) -> Answer) -> SessionEnd {
+    /// Passes each request to `call` and each answer to `answered`, in wire order, until the session
+    /// ends.
+    pub(super) async fn run(
+        mut self,
+        mut call: impl FnMut(Request) -> Answer,
+        answered: impl Fn(Response),
+    ) -> SessionEnd {
         let mut frames = Frames::default();
         let mut chunk = vec![0; 64 * 1024];
         loop {
@@ -70,7 +73,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
                 }
             }
             while let Some(framed) = frames.next() {
-                if let Some(ended) = self.take(framed, &mut call) {
+                if let Some(ended) = self.take(framed, &mut call, &answered) {
                     return ended;
                 }
                 while self.in_flight.try_join_next().is_some() {}
@@ -82,6 +85,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
         &mut self,
         framed: Framed,
         call: &mut impl FnMut(Request) -> Answer,
+        answered: &impl Fn(Response),
     ) -> Option<SessionEnd> {
         let body = match framed {
             Framed::Body(body) => body,
@@ -100,7 +104,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
                 drop(body);
                 self.dispatch(request, call);
             }
-            Incoming::Response(response) => self.client.answered(response),
+            Incoming::Response(response) => answered(response),
             Incoming::Refused(refused) => {
                 tracing::warn!(?refused, "bad message");
                 self.reply(refused);
@@ -304,8 +308,8 @@ mod tests {
         let (mut to_server, input) = duplex(64 * 1024);
         let (output, mut from_server) = duplex(64 * 1024);
         let (writer, writing) = write_to(output);
-        let reader = MessageReader::new(input, Client::new(writer.clone()), writer);
-        let reading = tokio::spawn(async move { reader.run(fragile).await });
+        let reader = MessageReader::new(input, writer);
+        let reading = tokio::spawn(async move { reader.run(fragile, drop).await });
         for id in 0..ASKED {
             let body = encode(&Request::build("large").id(id as i64).finish());
             frame_into(&mut to_server, &body).await;
@@ -355,8 +359,8 @@ mod tests {
         }
         frame_into(&mut to_server, &encode(&Request::build("later").id(9).finish())).await;
 
-        let reader = MessageReader::new(input, Client::new(writer.clone()), writer);
-        let reading = tokio::spawn(async move { reader.run(fragile).await });
+        let reader = MessageReader::new(input, writer);
+        let reading = tokio::spawn(async move { reader.run(fragile, drop).await });
         let mut frames = Frames::default();
         let mut replies = Vec::new();
         let mut chunk = [0; 1024];

@@ -24,10 +24,10 @@ use cairn_protocol::{
 use tokio::sync::oneshot;
 
 use super::{
-    Reviews,
+    ReviewEvent, Reviews,
     decisions::Target,
     edits::NotSent,
-    event::{DiskPurpose, ReviewEvent, SessionNotice},
+    event::{DiskPurpose, SessionNotice},
     flight::{AwaitingDecision, EditRequest, InFlight, PlannedEdit, QueuedEdit},
     timed_out_edit::TimedOutEdit,
     tracked_file::TrackedFile,

@@ -12,8 +12,8 @@ use std::{
 use cairn_core::{ids::FileKey, text::Text};
 
 use super::{
-    Reviews,
-    event::{DiskFound, DiskPurpose, ReviewEvent},
+    ReviewEvent, Reviews,
+    event::{DiskFound, DiskPurpose},
     tracked_file::TrackedFile,
 };
 use crate::{

@@ -1,4 +1,4 @@
-//! Events of the reviews, and their messages for sessions.
+//! Facts of events of the reviews, and messages for sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,51 +7,9 @@ use cairn_core::{
     plan::Plan,
     text::Text,
 };
-use cairn_protocol::{ApplyEditResult, EditProblem, RestoreCheckpointResult};
-use tokio::sync::oneshot;
+use cairn_protocol::RestoreCheckpointResult;
 
-use super::Reviews;
-use crate::{
-    event::Responder,
-    ports::{Proposal, Proposed},
-};
-
-/// Events for the reviews from tools and background tasks.
-pub(crate) enum ReviewEvent {
-    Propose {
-        proposal: Proposal,
-        reply: oneshot::Sender<Proposed>,
-    },
-    Flush {
-        reply: oneshot::Sender<Vec<String>>,
-    },
-    /// A command ran: files under review may have other texts by now.
-    CommandRan,
-    /// The editor's answer to the edit with this edit_id.
-    Applied {
-        edit_id: u64,
-        /// A problem if the edit was not sent.
-        result: Result<ApplyEditResult, EditProblem>,
-    },
-    /// The document does not show the edit with this edit_id yet, which is on disk.
-    Unseen {
-        edit_id: u64,
-    },
-    /// The edit with this edit_id should have been seen by now.
-    Overdue {
-        edit_id: u64,
-    },
-    /// The file of this key was read.
-    DiskText {
-        key: FileKey,
-        purpose: DiskPurpose,
-        /// Counts the reads in the order they began.
-        read: u64,
-        found: DiskFound,
-    },
-    /// Rest of a request, after the edits or texts that it waits for.
-    Then(Box<dyn FnOnce(&mut Reviews) + Send>),
-}
+use crate::event::Responder;
 
 /// Result of a read of a file on disk.
 #[derive(Debug, Default)]

@@ -15,33 +15,32 @@ use cairn_core::{
     turn::{Input, Session},
 };
 use cairn_protocol::{
-    CompletedItem, EndReason, MessageNotification, MessageRole, PlanNotification, ReadOnly,
-    RequestProblem, ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry,
-    TurnNotification, TurnPhase,
+    CompletedItem, MessageNotification, MessageRole, PlanNotification, ReadOnly, RequestProblem,
+    ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry, TurnNotification,
+    TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     configuration::ToolBox,
     encoding::EncodedConversation,
-    event::{FoundAtStart, SessionEvent},
+    event::FoundAtStart,
     subagent::{ShownSubagent, Subagent},
-    transcript::usage,
     work::PlanWork,
 };
 use crate::{
     event::RequestError,
-    ports::{EditPolicy, Mailbox, TurnMailbox},
+    ports::{EditPolicy, Mailbox, TurnMailbox, TurnNews},
     services::Services,
     store::{
         journal::Writer,
-        sessions::{self, Digest, EndedLine, FollowUpLine},
+        sessions::{self, Digest, FollowUpLine},
     },
 };
 
 pub(super) struct SessionEntry {
     pub(super) services: Services,
-    pub(super) mailbox: Mailbox<SessionEvent>,
+    pub(super) mailbox: Mailbox<(SessionId, TurnId, TurnNews)>,
     pub(super) machine: Session,
     pub(super) id: SessionId,
     /// `None`: the session is one of the user.
@@ -132,9 +131,6 @@ impl SessionEntry {
     /// Sender of the news of its newest turn.
     pub(super) fn turn_mailbox(&self) -> TurnMailbox {
         let mailbox = self.mailbox.clone();
-        let mailbox = Mailbox::new(move |(session, turn, news)| {
-            mailbox.send(SessionEvent::Turn(session, turn, news));
-        });
         TurnMailbox { session: self.id.clone(), turn: self.newest_turn(), mailbox }
     }
 
@@ -172,21 +168,7 @@ impl SessionEntry {
         }
     }
 
-    /// End of a turn, for the journal.
-    pub(super) fn ended(&self, turn_id: TurnId, reason: EndReason, summary: String) -> EndedLine {
-        EndedLine {
-            turn_id,
-            reason,
-            summary,
-            open_items: self.open_items(),
-            unchecked_edits: false,
-            closed: false,
-            usage: usage(self.machine.usage()),
-            spent: self.spent(),
-        }
-    }
-
-    fn open_items(&self) -> u32 {
+    pub(super) fn open_items(&self) -> u32 {
         self.machine.plan_items().iter().filter(|item| item.is_open()).count() as u32
     }
 

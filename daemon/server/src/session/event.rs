@@ -1,40 +1,10 @@
-//! Events of the sessions.
+//! Facts that background tasks find for sessions.
 
-use std::{collections::HashSet, io};
+use std::io;
 
-use cairn_core::{
-    ids::{SessionId, TurnId},
-    prompt::instructions::Instructions,
-    subagent::SubagentReport,
-};
-use tokio::sync::oneshot;
+use cairn_core::prompt::instructions::Instructions;
 
-use super::Sessions;
-use crate::{
-    ports::{SubagentRequest, TurnNews},
-    review::{FoundReviews, Reviews},
-    store::{journal, session_list::Newest},
-};
-
-type Continuation = Box<dyn FnOnce(&mut Sessions, &mut Reviews) + Send>;
-
-/// Events for the sessions from the runner, tools, hooks and background tasks.
-pub(crate) enum SessionEvent {
-    Turn(SessionId, TurnId, TurnNews),
-    /// Request of a call for a subagent, answered with its report.
-    Subagent {
-        request: Box<SubagentRequest>,
-        reply: oneshot::Sender<SubagentReport>,
-    },
-    /// Sessions with a process that started, wrote or ended.
-    Processes(HashSet<SessionId>),
-    /// Text of this session's answer is written to its journal.
-    StreamDue(SessionId),
-    /// Rest of a request, or of the start, after what it waits for.
-    Then(Continuation),
-    /// State of the journal: writable or failed.
-    Storage(journal::State),
-}
+use crate::{review::FoundReviews, store::session_list::Newest};
 
 /// State that earlier processes stored for a workspace.
 #[derive(Debug, Default)]

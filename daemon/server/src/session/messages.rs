@@ -8,12 +8,11 @@ use cairn_core::{
 };
 use cairn_protocol::{MessageNotification, MessageRole, Notice, TurnNotice};
 
-use super::{
-    entry::{SessionEntry, Stream},
-    event::SessionEvent,
-};
+use super::entry::{SessionEntry, Stream};
 use crate::{
-    clock, secrets,
+    clock,
+    ports::TurnNews,
+    secrets,
     store::sessions::{self, Line, NoticeLine},
 };
 
@@ -41,10 +40,10 @@ impl SessionEntry {
         stream.delta.push_str(delta);
         if role == MessageRole::Assistant && !stream.is_due {
             stream.is_due = true;
-            let (mailbox, session) = (self.mailbox.clone(), self.id.clone());
+            let mailbox = self.turn_mailbox();
             self.services.spawn(async move {
                 tokio::time::sleep(STREAM_WRITTEN_EVERY).await;
-                mailbox.send(SessionEvent::StreamDue(session));
+                mailbox.send(TurnNews::StreamDue);
             });
         }
     }

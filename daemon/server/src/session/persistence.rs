@@ -12,9 +12,9 @@ use cairn_protocol::{
 use futures_util::future::join_all;
 
 use super::{
-    Sessions,
+    SessionEvent, Sessions,
     entry::{Queue, SessionEntry},
-    event::{SavedState, SessionEvent},
+    event::SavedState,
     work::PlanWork,
 };
 use crate::{

@@ -11,7 +11,7 @@ use cairn_protocol::{
     RequestProblem,
 };
 
-use super::{entry::SessionEntry, event::SessionEvent};
+use super::{SessionEvent, entry::SessionEntry};
 use crate::{
     event::RequestError,
     ports::Mailbox,

@@ -17,13 +17,14 @@ use cairn_protocol::{
 };
 
 use super::{
-    Sessions,
+    SessionEvent, Sessions,
     entry::{Queue, SessionEntry},
     processes,
     work::PlanWork,
 };
 use crate::{
     event::{RequestError, Responder},
+    ports::Mailbox,
     review::{Reviews, SessionEdits},
     store::{
         journal::Writer,
@@ -72,9 +73,12 @@ impl Sessions {
         surroundings: Surroundings,
         mode: ReviewMode,
     ) -> SessionEntry {
+        let mailbox = self.mailbox.clone();
         SessionEntry {
             services: self.services.clone(),
-            mailbox: self.mailbox.clone(),
+            mailbox: Mailbox::new(move |(session, turn, news)| {
+                mailbox.send(SessionEvent::Turn(session, turn, news));
+            }),
             machine,
             id: id.clone(),
             subagent: None,

@@ -19,7 +19,8 @@ use cairn_core::{
     turn::{self, Effect, End, Input, Session},
 };
 use cairn_protocol::{
-    EndReason, Notice, ReviewMode, SubagentNotification, SubagentPhase, ToolState,
+    EndReason, ItemStatus, Notice, ReviewMode, SubagentNotification, SubagentPhase,
+    ToolNotification, ToolState,
 };
 use tokio::sync::oneshot;
 
@@ -30,8 +31,9 @@ use super::{
     entry::{RunningTurn, SessionEntry, new_id},
     problem,
     steps::SessionStep,
-    subagent::Subagent,
+    subagent::{ShownSubagent, Subagent},
     transcript::{cancelled_call, usage},
+    work::cancel_commands,
 };
 use crate::{
     ports::{SubagentRequest, SubagentTools, ToolUpdate},
@@ -46,7 +48,48 @@ const AT_ONCE: usize = 4;
 /// Most bytes of the text of a plan item that are kept with each edit.
 const MAX_ITEM_TEXT: usize = 200;
 
+/// Maximum number of calls that are kept of an ended subagent.
+const CALLS_KEPT: usize = 50;
+/// Maximum number of subagents of a session that `agent/state` returns.
+const SHOWN_KEPT: usize = 50;
+
 impl SessionEntry {
+    /// Shows the newest state of a subagent.
+    pub(super) fn show_subagent(&mut self, note: SubagentNotification) {
+        match self.shown.iter_mut().find(|it| it.note.session_id == note.session_id) {
+            Some(it) => it.note = note,
+            None => self.shown.push(ShownSubagent { note, calls: Vec::new() }),
+        }
+        self.shown.drain(..self.shown.len().saturating_sub(SHOWN_KEPT));
+    }
+
+    /// Keeps the newest calls of a subagent that ended. Returns the next one that waits.
+    pub(super) fn on_subagent_end(
+        &mut self,
+        session_id: &SessionId,
+        mut calls: Vec<ToolNotification>,
+    ) -> Option<Subagent> {
+        calls.drain(..calls.len().saturating_sub(CALLS_KEPT));
+        if let Some(it) = self.shown.iter_mut().find(|it| *session_id == it.note.session_id) {
+            it.calls = calls;
+        }
+        (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
+    }
+
+    /// Shows the subagents of an earlier process as ended.
+    pub(super) fn restore_subagents(&mut self, subagents: Vec<SubagentNotification>) {
+        for mut note in subagents {
+            // A fork has another id than the session in its journal.
+            note.parent.session_id = (&self.id).into();
+            note.rev = self.services.next_rev();
+            if !matches!(note.phase, SubagentPhase::Ended { .. }) {
+                interrupt(&mut note);
+            }
+            self.show_subagent(note.clone());
+            self.services.notify(Notice::Subagent(note));
+        }
+    }
+
     /// Origin of a call's edits. A call of a subagent belongs to the `task` call of its parent.
     pub(super) fn origin_of(&self, call: &CallId, plan_item: Option<String>) -> Origin {
         let (session, turn, call) = (self.id.clone(), self.newest_turn(), call.clone());
@@ -366,4 +409,15 @@ fn last_words(conversation: &[Item]) -> String {
         Item::User(_) | Item::ToolResults { .. } => None,
     });
     texts.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_default()
+}
+
+/// Marks a subagent whose process ended.
+fn interrupt(note: &mut SubagentNotification) {
+    note.phase = SubagentPhase::Ended { reason: EndReason::Interrupted };
+    for item in &mut note.items {
+        if item.status == ItemStatus::InProgress {
+            item.status = ItemStatus::Pending;
+        }
+        cancel_commands(item);
+    }
 }

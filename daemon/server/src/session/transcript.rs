@@ -2,17 +2,22 @@
 //!
 //! Never steps the turn machine.
 
-use cairn_core::ids::CallId;
+use cairn_core::ids::{CallId, TurnId};
 use cairn_protocol::{
-    ContextUse, Notice, OutputNotification, Position, Range, ToolKind, ToolLabel, ToolNotification,
-    ToolState, ToolTarget, TurnNotification, TurnPhase, TurnSpent, Usage, UsageNotification,
+    ContextUse, EndReason, Notice, OutputNotification, Position, Range, ToolKind, ToolLabel,
+    ToolNotification, ToolState, ToolTarget, TurnNotification, TurnPhase, TurnSpent, Usage,
+    UsageNotification,
 };
 
 use super::{
     entry::{SessionEntry, TurnBegan},
     subagent::parent_call,
 };
-use crate::{clock, ports::ToolUpdate, store::sessions::Line};
+use crate::{
+    clock,
+    ports::ToolUpdate,
+    store::sessions::{EndedLine, Line},
+};
 
 /// Maximum number of tool calls of a turn that `agent/state` returns.
 const TOOLS_KEPT: usize = 500;
@@ -157,6 +162,20 @@ impl SessionEntry {
             self.write_to_root(&Line::Tool(note.clone()));
         }
         self.services.notify(Notice::Tool(note));
+    }
+
+    /// End of a turn, for the journal.
+    pub(super) fn ended(&self, turn_id: TurnId, reason: EndReason, summary: String) -> EndedLine {
+        EndedLine {
+            turn_id,
+            reason,
+            summary,
+            open_items: self.open_items(),
+            unchecked_edits: false,
+            closed: false,
+            usage: usage(self.machine.usage()),
+            spent: self.spent(),
+        }
     }
 
     /// Returns what the newest turn took.
