@@ -9,9 +9,6 @@ use std::{
 
 use super::{CommandInput, CommandSpec};
 
-/// Variable that every process of a command inherits. Its value identifies the command.
-pub(super) const MARK: &str = "CAIRN_CALL";
-
 const ALLOWED: &[&str] = &[
     "HOME",
     "LANG",
@@ -50,7 +47,6 @@ const EDITORS: &[(&str, &str)] = &[("GIT_EDITOR", NO_EDITOR), ("GIT_SEQUENCE_EDI
 pub(super) fn for_command(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     spec: &CommandSpec,
-    mark: &str,
 ) -> Vec<(OsString, OsString)> {
     let allowed = inherited
         .filter(|(name, _)| name.to_str().is_some_and(|name| ALLOWED.contains(&name)))
@@ -65,7 +61,7 @@ pub(super) fn for_command(
     };
     let fixed = FIXED.iter().chain(editors).map(|(name, value)| (name.into(), value.into()));
     let added = spec.env.iter().map(|(name, value)| (name.into(), value.into()));
-    allowed.chain(fixed).chain(added).chain([(MARK.into(), mark.into())]).collect()
+    allowed.chain(fixed).chain(added).collect()
 }
 
 /// Folders in which a command looks for programs, first to last.
@@ -114,12 +110,12 @@ mod tests {
             env: vec![("EXTRA", "1".to_owned())],
             sandbox: None,
         };
-        let names: Vec<_> = for_command(inherited, &spec, "m")
+        let names: Vec<_> = for_command(inherited, &spec)
             .into_iter()
             .filter(|(name, _)| !EDITORS.iter().any(|(editor, _)| name == editor))
             .map(|(name, value)| format!("{}={}", name.display(), value.display()))
             .collect();
-        expect_test::expect!["PATH=/bin:/usr/bin HOME=/home/me TERM=dumb PAGER=cat GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 EXTRA=1 CAIRN_CALL=m"]
+        expect_test::expect!["PATH=/bin:/usr/bin HOME=/home/me TERM=dumb PAGER=cat GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 EXTRA=1"]
             .assert_eq(&names.join(" "));
     }
 }

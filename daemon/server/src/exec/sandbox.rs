@@ -22,7 +22,6 @@ mod control_files;
 mod control_interest;
 #[cfg(target_os = "linux")]
 mod existing_paths;
-#[cfg(target_os = "linux")]
 pub(super) mod exit_report;
 #[cfg(target_os = "linux")]
 mod git;

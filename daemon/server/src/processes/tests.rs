@@ -201,16 +201,6 @@ async fn a_process_that_never_reads_its_input_takes_a_part_and_blocks_nobody() {
 }
 
 #[tokio::test]
-async fn a_process_that_daemonises_itself_leaves_nothing() {
-    let fixture = Fixture::new();
-    let (id, process) =
-        fixture.process("setsid -f sleep 97010; (setsid sleep 97010 &); echo ready");
-    assert!(process.ended(LONG).await);
-    assert_eq!(fixture.exit(id), ProcessState::Ended(ProcessExit::Code(0)));
-    assert_eq!(sleepers("97010"), 0);
-}
-
-#[tokio::test]
 async fn actions_at_the_end_run_once_whenever_they_were_added() {
     let fixture = Fixture::new();
     let command = fixture.command("true");

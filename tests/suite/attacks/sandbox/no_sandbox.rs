@@ -13,6 +13,18 @@ const DAEMONS: &[&str] = &[
     "env -i setsid -f sh -c 'while :; do (setsid -f sleep @marker); sleep 0.02; done'; sleep @marker",
 ];
 
+/// Others whose processes leave the group.
+const STRAYS: &[&str] = &[
+    "setsid sleep @marker & sleep @marker",
+    "setsid sleep @marker & echo; sleep @marker",
+    "(setsid bash -c 'sleep @marker & disown' &) ; sleep @marker",
+    "setsid bash -c 'trap \"\" TERM HUP; sleep @marker; true' & sleep @marker",
+    // A process whose name is invalid UTF-8.
+    "d=$(mktemp -d); trap 'rm -r $d; exit' TERM; ln -s $(command -v sleep) $d/$'\\377'; \
+     setsid bash -c 'exec -a sleep $0 @marker' $d/$'\\377' & wait",
+    "kill -STOP $PPID; sleep @marker",
+];
+
 #[tokio::test]
 async fn a_detached_process_does_not_survive_a_killed_daemon() {
     for command in DAEMONS.iter().cycle().take(20) {
@@ -42,7 +54,7 @@ async fn a_command_does_not_survive_a_daemon_killed_at_its_start() {
 
 #[tokio::test]
 async fn cancel_kills_all_processes_without_a_sandbox() {
-    for command in DAEMONS {
+    for command in DAEMONS.iter().chain(STRAYS) {
         let test = SandboxTest::set("none", json!({})).await.unwrap();
         let marker = fixtures::marker();
         let turn = test.begin(&command.replace("@marker", &marker), &[]).await;
@@ -60,6 +72,10 @@ async fn a_command_ends_with_its_shell() {
     let marker = fixtures::marker();
     let left = format!("sleep {marker} & echo left");
     let daemon = format!("env -i setsid -f sleep {marker}; echo left");
+    let sessions = format!(
+        "setsid sleep {marker} & setsid -f sleep {marker}; (setsid sleep {marker} &); \
+         nohup setsid bash -c 'sleep {marker} & sleep {marker}' >/dev/null 2>&1 & echo left"
+    );
     for (command, said, ok) in [
         ("echo out; echo err >&2", &["out", "err"][..], true),
         ("exit 3", &["exit code 3"], false),
@@ -70,6 +86,7 @@ async fn a_command_ends_with_its_shell() {
         ("cat; echo read", &["read"], true),
         (&left, &["left", "1 left in the background, ended"], true),
         (&daemon, &["left", "1 left in the background, ended"], true),
+        (&sessions, &["left", "left in the background, ended"], true),
         ("kill -9 $PPID; sleep 0.2; echo on", &[], false),
     ] {
         let ran = test.run(command, &[]).await;

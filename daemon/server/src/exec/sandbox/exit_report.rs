@@ -51,6 +51,7 @@ pub(in crate::exec) fn read(channel: &UnixStream) -> ExitReport {
 
 /// Creates a channel: the end for [`read`], and the end for the launcher. A pair of sockets, because a pipe carries
 /// no namespaces to the launcher.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
 pub(in crate::exec) fn channel() -> io::Result<(UnixStream, OwnedFd)> {
     let (reader, writer) = UnixStream::pair()?;
     Ok((reader, writer.into()))
@@ -58,6 +59,7 @@ pub(in crate::exec) fn channel() -> io::Result<(UnixStream, OwnedFd)> {
 
 /// Writes a line to stderr, the channel to the daemon. It begins with a line break, because an error
 /// before it may lack one.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
 pub(in crate::exec) fn write(line: &Line) -> io::Result<()> {
     let line = serde_json::to_string(line)?;
     io::stderr().write_all(format!("\n{PREFIX} {line}\n").as_bytes())

@@ -23,11 +23,13 @@ use rustix::{
     },
 };
 
-use super::proc;
-use crate::exec::sandbox::{
-    exit_report::{self, Line},
-    sandbox_init,
-    subcommand::SUBCOMMAND,
+use crate::exec::{
+    processes::proc,
+    sandbox::{
+        exit_report::{self, Line},
+        sandbox_init,
+        subcommand::SUBCOMMAND,
+    },
 };
 
 /// Role of the guard: the argument after [`SUBCOMMAND`].
@@ -45,6 +47,8 @@ static ENABLED: AtomicBool = AtomicBool::new(false);
 
 pub(in crate::exec) fn enable() {
     ENABLED.store(true, Ordering::Relaxed);
+    // In a container whose first process reaps nothing, ended launchers would leave zombies.
+    let _ = set_child_subreaper(Some(getpid()));
 }
 
 pub(super) fn is_enabled() -> bool {

@@ -1,25 +1,13 @@
-//! Search in `/proc` for processes of a command, also for those that left its process group (`setsid`,
-//! daemons).
-//!
-//! The search covers the descendants of this process, which adopts the orphans of its children. If an
-//! orphan left its session and cleared its environment, its command is known only while no other
-//! command runs.
+//! Search in `/proc` for processes of a command. Finds none on another system than Linux.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fs,
-};
+use std::{collections::HashMap, fs};
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
-
-use crate::exec::environment::MARK;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
     pid: Pid,
     parent: i32,
-    group: i32,
-    session: i32,
     zombie: bool,
     /// Start time in clock ticks since boot.
     started: u64,
@@ -28,12 +16,6 @@ pub(super) struct Process {
 impl Process {
     pub(super) fn is_alive(&self) -> bool {
         !self.zombie
-    }
-
-    /// True for a live process with an empty environment, as a process has for a moment during `exec`.
-    pub(super) fn may_be_in_exec(&self) -> bool {
-        let environ = fs::read(format!("/proc/{}/environ", self.pid.as_raw_pid()));
-        self.is_alive() && environ.is_ok_and(|environ| environ.is_empty())
     }
 
     pub(super) fn signal(&self, signal: Signal) {
@@ -61,25 +43,6 @@ impl Process {
     }
 }
 
-/// Returns the processes of a command except its leader: those in its group, those with its mark in
-/// the environment, and the descendants of both.
-pub(super) fn members(leader: Pid, mark: &str) -> Vec<Process> {
-    let leader = leader.as_raw_pid();
-    let descendants = descendants(getpid().as_raw_pid());
-    let mut members: HashSet<i32> = HashSet::from([leader]);
-    // `descendants` returns parents before their children.
-    for process in &descendants {
-        if process.group == leader
-            || members.contains(&process.parent)
-            || has_mark(process.pid.as_raw_pid(), mark)
-        {
-            members.insert(process.pid.as_raw_pid());
-        }
-    }
-    members.remove(&leader);
-    descendants.into_iter().filter(|process| members.contains(&process.pid.as_raw_pid())).collect()
-}
-
 pub(super) fn children(parent: Pid) -> Vec<Process> {
     let parent = parent.as_raw_pid();
     all().into_iter().filter(|process| process.parent == parent).collect()
@@ -92,25 +55,6 @@ pub(super) fn inside_sandbox(launcher: Pid) -> Vec<Process> {
     let mut inside = descendants(launcher);
     inside.retain(|process| process.parent != launcher && process.is_alive());
     inside
-}
-
-/// Returns orphans that this process adopted since the leader started, and that are in another
-/// session than this process. A command starts in the session of this process, so these processes
-/// left it.
-pub(super) fn adopted(leader: Pid) -> Vec<Process> {
-    let own_pid = getpid();
-    let all = all();
-    let find = |pid| all.iter().find(|process| process.pid == pid);
-    let (Some(this), Some(since)) = (find(own_pid), find(leader)) else { return Vec::new() };
-    // Not from `getsid`: in a container the session may be 0, which is no `Pid`.
-    let (session, since) = (this.session, since.started);
-    all.into_iter()
-        .filter(|process| {
-            process.parent == own_pid.as_raw_pid()
-                && process.session != session
-                && process.started >= since
-        })
-        .collect()
 }
 
 /// Returns the descendants of a process, parents before their children.
@@ -159,17 +103,9 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
     Some(Process {
         pid: Pid::from_raw(pid)?,
         parent: number()?,
-        group: number()?,
-        session: number()?,
         zombie: matches!(state, "Z" | "X"),
-        started: fields.nth(15)?.parse().ok()?,
+        started: fields.nth(17)?.parse().ok()?,
     })
-}
-
-fn has_mark(pid: i32, mark: &str) -> bool {
-    let wanted = format!("{MARK}={mark}");
-    fs::read(format!("/proc/{pid}/environ"))
-        .is_ok_and(|environ| environ.split(|&byte| byte == 0).any(|var| var == wanted.as_bytes()))
 }
 
 #[cfg(test)]
@@ -180,8 +116,7 @@ mod tests {
     fn lines_of_stat_are_parsed() {
         let rest = "0 -1 4194560 89 0 0 0 0 1 0 0 20 0 1 0 8815 3133440 419";
         let process = parse(7, &format!("7 (a) b (c) S 3 4 5 {rest}")).expect("a process");
-        assert_eq!((process.parent, process.group, process.session), (3, 4, 5));
-        assert_eq!(process.started, 8815);
+        assert_eq!((process.parent, process.started), (3, 8815));
         assert!(process.is_alive());
         assert!(!parse(7, &format!("7 (x) Z 3 4 5 {rest}")).expect("a zombie").is_alive());
         assert_eq!(parse(7, "7 (x"), None);
