@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
     pin::pin,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use cairn_core::{prompt::Audience, text::Units};
@@ -31,8 +31,8 @@ use tokio::sync::mpsc;
 
 use self::{
     json::JsonReport,
-    report::{Report, RunEnd, RunStart, Spent},
-    terminal::{TerminalEditor, TurnEnd},
+    report::{Report, RunEnd, RunStart, Spent, TurnEnd},
+    terminal::TerminalEditor,
     text::TextReport,
 };
 use crate::{
@@ -141,30 +141,22 @@ async fn work(
     let (started, end) = engine.turns(params, terminal, &folder, config_dir.as_deref()).await?;
     let kept = remember == Remember::Conversations;
     let resume = kept.then(|| resume_command(&started.session_id, arguments));
-    let end = run_end(end, began.elapsed(), kept.then_some(started.session_id), resume);
+    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let end = RunEnd {
+        exit_code: exit_code(&end),
+        turn: TurnEnd {
+            summary: settings::in_words_of_run(&end.summary),
+            spent: Spent { elapsed_ms, ..end.spent },
+            ..end
+        },
+        session_id: kept.then_some(started.session_id),
+        resume,
+    };
     terminal.report().ended(&end);
     engine.report_changes(terminal, &workspace).await?;
     drop(engine);
     tasks.wait().await;
     Ok(end)
-}
-
-fn run_end(
-    end: TurnEnd,
-    elapsed: Duration,
-    session: Option<String>,
-    resume: Option<String>,
-) -> RunEnd {
-    RunEnd {
-        reason: end.reason,
-        exit_code: exit_code(&end),
-        summary: end.summary,
-        open_items: end.open_items,
-        unchecked_edits: end.unchecked_edits,
-        spent: Spent { elapsed, ..end.spent },
-        session,
-        resume,
-    }
 }
 
 fn exit_code(end: &TurnEnd) -> u8 {
@@ -401,6 +393,6 @@ impl Spent {
         usage.output_tokens += other.usage.output_tokens;
         usage.cached_tokens += other.usage.cached_tokens;
         let cost_micros = self.cost_micros.zip(other.cost_micros).map(|(one, two)| one + two);
-        Self { usage, cost_micros, elapsed: Duration::ZERO }
+        Self { usage, cost_micros, elapsed_ms: 0 }
     }
 }

@@ -5,8 +5,8 @@
 use std::{collections::HashSet, io::Write, path::Path};
 
 use cairn_protocol::{
-    BannerKind, Connection, EndReason, FileKind, MessageRole, Notice, PlanItem, PlanNotification,
-    ToolNotification, ToolState, TurnPhase, Usage,
+    BannerKind, Connection, MessageRole, Notice, PlanItem, PlanNotification, ToolNotification,
+    ToolState, TurnPhase,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -72,32 +72,8 @@ enum RunEvent<'a> {
         title: &'a str,
         reason: &'a str,
     },
-    Change {
-        path: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        from: Option<&'a str>,
-        kind: FileKind,
-        added: usize,
-        removed: usize,
-        /// Absent if the file may hold secrets.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        patch: Option<&'a str>,
-    },
-    End {
-        reason: EndReason,
-        exit_code: u8,
-        summary: &'a str,
-        open_items: u32,
-        unchecked_edits: bool,
-        elapsed_ms: u64,
-        usage: Usage,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cost_micros: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        session_id: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        resume: Option<&'a str>,
-    },
+    Change(&'a ChangedFile),
+    End(&'a RunEnd),
     Error {
         message: &'a str,
         exit_code: u8,
@@ -227,32 +203,14 @@ impl Report for JsonReport {
     }
 
     fn changed(&mut self, file: &ChangedFile) {
-        self.write(&RunEvent::Change {
-            path: &file.path,
-            from: file.from.as_deref(),
-            kind: file.kind,
-            added: file.added,
-            removed: file.removed,
-            patch: file.patch.as_deref(),
-        });
+        self.write(&RunEvent::Change(file));
     }
 
     /// Writes nothing: the end is the last event, with its cost.
     fn ended(&mut self, _: &RunEnd) {}
 
     fn spent(&mut self, end: &RunEnd) {
-        self.write(&RunEvent::End {
-            reason: end.reason,
-            exit_code: end.exit_code,
-            summary: &in_words_of_run(&end.summary),
-            open_items: end.open_items,
-            unchecked_edits: end.unchecked_edits,
-            elapsed_ms: u64::try_from(end.spent.elapsed.as_millis()).unwrap_or(u64::MAX),
-            usage: end.spent.usage,
-            cost_micros: end.spent.cost_micros,
-            session_id: end.session.as_deref(),
-            resume: end.resume.as_deref(),
-        });
+        self.write(&RunEvent::End(end));
     }
 
     fn failed(&mut self, reason: &str, exit_code: u8) {

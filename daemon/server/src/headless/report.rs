@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use cairn_protocol::{EndReason, FileKind, Notice, ToolKind, ToolNotification, ToolState, Usage};
+use serde::Serialize;
 
 /// Output of a run. Implementations write at once and ignore a closed pipe: its reader wants no more.
 pub(super) trait Report: Send {
@@ -30,42 +31,57 @@ pub(super) struct RunStart {
 }
 
 /// File that the run changed.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(super) struct ChangedFile {
     /// Path relative to the workspace folder, with `/`.
     pub(super) path: String,
     /// Former path of a moved file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) from: Option<String>,
     pub(super) kind: FileKind,
     pub(super) added: usize,
     pub(super) removed: usize,
     /// Unified diff. `None`: the file may hold secrets, so its lines are not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) patch: Option<String>,
 }
 
 /// End of a run and what it took.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct RunEnd {
-    pub(super) reason: EndReason,
+    #[serde(flatten)]
+    pub(super) turn: TurnEnd,
     pub(super) exit_code: u8,
+    /// Session that can be continued. `None`: it is not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) session_id: Option<String>,
+    /// Command that continues the session with other words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) resume: Option<String>,
+}
+
+/// End of one turn, or with the sums over all turns that of a run.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TurnEnd {
+    pub(super) reason: EndReason,
     /// Last text of the agent, or the failure and the next step.
     pub(super) summary: String,
     pub(super) open_items: u32,
     /// No command has checked the last edit of the last turn with success.
     pub(super) unchecked_edits: bool,
+    #[serde(flatten)]
     pub(super) spent: Spent,
-    /// Session that can be continued. `None`: it is not kept.
-    pub(super) session: Option<String>,
-    /// Command that continues the session with other words.
-    pub(super) resume: Option<String>,
 }
 
-/// Sums over the turns of a run.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Spent {
-    pub(super) elapsed: Duration,
+    pub(super) elapsed_ms: u64,
     pub(super) usage: Usage,
     /// `None`: a price is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cost_micros: Option<u64>,
 }
 

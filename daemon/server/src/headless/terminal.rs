@@ -11,13 +11,13 @@ use std::{
 use cairn_core::sanitize::{exact, visible as printable};
 use cairn_protocol::{
     ApplyEditParams, ApplyEditResult, ApprovalDecision, ApprovalKind, ApproveParams, ApproveResult,
-    AskParams, EndReason, Need, Notice, SaveParams, SaveResult, TurnPhase,
+    AskParams, Need, Notice, SaveParams, SaveResult, TurnPhase,
 };
 use futures_util::{FutureExt, future::BoxFuture};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
-use super::report::{Report, Spent};
+use super::report::{Report, Spent, TurnEnd};
 use crate::{
     cli::Allow,
     disk,
@@ -28,16 +28,6 @@ use crate::{
 
 /// Time in which a person notices a question and stops typing something else.
 const TIME_TO_SEE: Duration = Duration::from_millis(700);
-
-/// End of one turn.
-#[derive(Debug)]
-pub(super) struct TurnEnd {
-    pub(super) reason: EndReason,
-    pub(super) summary: String,
-    pub(super) open_items: u32,
-    pub(super) unchecked_edits: bool,
-    pub(super) spent: Spent,
-}
 
 #[derive(Clone)]
 pub(super) struct TerminalEditor(Arc<Shared>);

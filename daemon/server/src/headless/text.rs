@@ -264,8 +264,8 @@ impl Report for TextReport {
 
     fn ended(&mut self, end: &RunEnd) {
         self.spinner.wait_for(None);
-        let summary = printable(&in_words_of_run(&end.summary));
-        match end.reason {
+        let summary = printable(&end.turn.summary);
+        match end.turn.reason {
             // Its answer or question was printed already.
             EndReason::Completed | EndReason::NeedsInput if !self.quiet => {}
             EndReason::Completed | EndReason::NeedsInput => self.print(&format!("{summary}\n")),
@@ -287,7 +287,7 @@ impl Report for TextReport {
             let spent = spent(end);
             self.complain(&style(spent).for_stderr().dim().to_string());
         }
-        match (&end.resume, end.reason) {
+        match (&end.resume, end.turn.reason) {
             (Some(command), EndReason::NeedsInput) => {
                 self.complain(&format!("To answer: {command} \"YOUR ANSWER\""));
             }
@@ -306,15 +306,15 @@ impl Report for TextReport {
 /// Lines about the work that the end leaves; empty if it leaves none.
 fn left(end: &RunEnd, open: &[String]) -> String {
     let mut lines = Vec::new();
-    match end.open_items {
+    match end.turn.open_items {
         0 => {}
         1 => lines.push("1 plan item is open:".to_owned()),
         items => lines.push(format!("{items} plan items are open:")),
     }
-    if end.open_items > 0 {
+    if end.turn.open_items > 0 {
         lines.extend(open.iter().map(|item| format!("  - {item}")));
     }
-    if end.unchecked_edits {
+    if end.turn.unchecked_edits {
         lines.push("No test, build or check has succeeded since the last edit.".to_owned());
     }
     lines.join("\n")
@@ -322,8 +322,8 @@ fn left(end: &RunEnd, open: &[String]) -> String {
 
 /// One line about time, tokens and cost.
 fn spent(end: &RunEnd) -> String {
-    let Usage { input_tokens, output_tokens, cached_tokens } = end.spent.usage;
-    let mut out = format!("\nTime: {}", time(end.spent.elapsed));
+    let Usage { input_tokens, output_tokens, cached_tokens } = end.turn.spent.usage;
+    let mut out = format!("\nTime: {}", time(Duration::from_millis(end.turn.spent.elapsed_ms)));
     if input_tokens + output_tokens > 0 {
         let (input, cached) = (HumanCount(input_tokens), HumanCount(cached_tokens));
         out.push_str(&format!(
@@ -331,7 +331,7 @@ fn spent(end: &RunEnd) -> String {
             HumanCount(output_tokens)
         ));
     }
-    if let Some(cost) = end.spent.cost_micros {
+    if let Some(cost) = end.turn.spent.cost_micros {
         out.push_str(&format!(", cost: {}", dollars(cost)));
     }
     out
