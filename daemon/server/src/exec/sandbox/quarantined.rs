@@ -56,11 +56,6 @@ impl QuarantinedFile {
         self.root.join(&self.path)
     }
 
-    /// Returns the path in quarantine.
-    pub fn at(&self) -> &Path {
-        &self.at
-    }
-
     fn entry(&self, shown: impl Fn(&Path) -> String) -> QuarantineEntry {
         let file = shown(&self.place());
         match (self.was_known, &self.restored) {
@@ -108,10 +103,6 @@ impl QuarantinedFile {
 impl QuarantineReport {
     pub fn is_empty(&self) -> bool {
         self.moved.is_empty() && self.failed.is_empty() && !self.incomplete
-    }
-
-    pub(super) fn push(&mut self, left: QuarantinedFile) {
-        self.moved.push(left);
     }
 
     pub fn extend(&mut self, other: Self) {

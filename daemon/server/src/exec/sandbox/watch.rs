@@ -63,8 +63,9 @@ pub struct Watching {
 impl Watch {
     /// `state` is Cairn's state folder, which holds the quarantine.
     pub fn new(state: Option<PathBuf>) -> Self {
-        let shared = Shared::new(quarantine::parent_folder(state.as_deref()));
-        Self { state, shared: Mutex::new(shared), saved: SavedTexts::default() }
+        let quarantine_parent = quarantine::parent_folder(state.as_deref());
+        let shared = Mutex::new(Shared { quarantine_parent, ..Shared::default() });
+        Self { state, shared, saved: SavedTexts::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -122,17 +123,19 @@ impl Watch {
         let folders = canonical(scope.folders);
         for WatchState { roots, mounts, named, skipped } in record::take_abandoned(state, &folders)
         {
-            let parent = shared.quarantine_parent.clone();
-            let mut before = Shared::new(parent);
-            before.named = named.into_iter().map(PathBuf::from).collect();
-            before.skipped = skipped.into_iter().map(PathBuf::from).collect();
-            before.running.insert(0, mounts.into_iter().map(|(at, id)| (at.into(), id)).collect());
             let root = |(path, is_repository, known): Root| {
                 let zone = if is_repository { Zone::Repository } else { Zone::Project };
                 let known = known.into_iter().map(|(at, stamp)| (at.into(), stamp)).collect();
                 WatchedRoot { known, ..WatchedRoot::new(path.into(), zone) }
             };
-            before.roots = roots.into_iter().map(root).collect();
+            let mut before = Shared {
+                quarantine_parent: shared.quarantine_parent.clone(),
+                named: named.into_iter().map(PathBuf::from).collect(),
+                skipped: skipped.into_iter().map(PathBuf::from).collect(),
+                roots: roots.into_iter().map(root).collect(),
+                ..Shared::default()
+            };
+            before.running.insert(0, mounts.into_iter().map(|(at, id)| (at.into(), id)).collect());
             before.scan(ScanMoment::Ended, &self.saved);
             shared.left.extend(before.left);
         }

@@ -180,7 +180,7 @@ impl Shared {
             }
         }
         let root = root.path.clone();
-        self.left.push(QuarantinedFile {
+        self.left.moved.push(QuarantinedFile {
             root,
             path: path.to_owned(),
             at,

@@ -29,7 +29,7 @@ const MAX_COPIED_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_REPOSITORIES: usize = 32;
 
 /// State of the watch, shared by all commands.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) roots: Vec<WatchedRoot>,
     /// Paths that git's settings name.
@@ -101,23 +101,6 @@ impl WatchedRoot {
 }
 
 impl Shared {
-    pub(super) fn new(quarantine_parent: PathBuf) -> Self {
-        Self {
-            roots: Vec::new(),
-            named: BTreeSet::new(),
-            skipped: BTreeSet::new(),
-            running: HashMap::new(),
-            last_id: 0,
-            left: QuarantineReport::default(),
-            quarantine_parent,
-            quarantine: None,
-            record: None,
-            recovered: false,
-            scan_time: Duration::ZERO,
-            scanned: None,
-        }
-    }
-
     /// Sets the watched folders.
     pub(super) fn set_roots(&mut self, scope: &WatchScope) {
         let folders = canonical(scope.folders);
@@ -185,27 +168,16 @@ impl Shared {
     /// Scans, and marks all control files as the user's.
     pub(super) fn trust_all(&mut self) -> io::Result<()> {
         let began = Instant::now();
-        let mut roots = std::mem::take(&mut self.roots);
-        let mut failure = None;
-        for root in &mut roots {
-            let control = self.control(&root.path);
-            match root.tree.scan(&control, None, false) {
-                Ok(scan) => {
-                    root.known = scan.found;
-                    root.update_copies();
-                }
-                Err(error) => {
-                    let message = format!("{}: {error}", root.path.display());
-                    failure = Some(io::Error::new(error.kind(), message));
-                }
-            }
+        for root in &mut self.roots {
+            let control = Control::below(&root.path, self.named.iter(), self.skipped.iter());
+            let scan = root.tree.scan(&control, None, false).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", root.path.display()))
+            })?;
+            root.known = scan.found;
+            root.update_copies();
         }
-        self.roots = roots;
         self.scan_time = began.elapsed();
-        match failure {
-            Some(failure) => Err(failure),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Scans, and marks the entry at a path as the user's.
