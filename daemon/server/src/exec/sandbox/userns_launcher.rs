@@ -45,23 +45,12 @@ struct MountPlan {
     program: Vec<OsString>,
 }
 
+/// Mount of `from`, or without it of an empty, read-only folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum MountStep {
-    Bind {
-        from: PathBuf,
-        at: PathBuf,
-        writable: bool,
-    },
-    /// An empty, read-only folder.
-    Empty(PathBuf),
-}
-
-impl MountStep {
-    fn at(&self) -> &Path {
-        match self {
-            MountStep::Bind { at, .. } | MountStep::Empty(at) => at,
-        }
-    }
+struct MountStep {
+    at: PathBuf,
+    from: Option<PathBuf>,
+    writable: bool,
 }
 
 impl MountPlan {
@@ -78,12 +67,14 @@ impl MountPlan {
                 }
                 Some("--share-net") => plan.network = true,
                 Some(bind @ ("--bind" | "--ro-bind")) => {
-                    let (from, at) = (PathBuf::from(next()?), PathBuf::from(next()?));
+                    let (from, at) = (Some(next()?.into()), PathBuf::from(next()?));
                     if at != Path::new("/") {
-                        plan.mounts.push(MountStep::Bind { from, at, writable: bind == "--bind" });
+                        plan.mounts.push(MountStep { at, from, writable: bind == "--bind" });
                     }
                 }
-                Some("--tmpfs") => plan.mounts.push(MountStep::Empty(next()?.into())),
+                Some("--tmpfs") => {
+                    plan.mounts.push(MountStep { at: next()?.into(), from: None, writable: false });
+                }
                 Some("--chdir") => plan.cwd = next()?.into(),
                 Some("--") => {
                     plan.program = arguments.collect();
@@ -98,21 +89,18 @@ impl MountPlan {
     /// True for a mount that must be read-only. The step with the longest path that contains the
     /// mount decides.
     fn is_read_only(&self, mount: &Path) -> bool {
-        let around = self.mounts.iter().filter(|step| mount.starts_with(step.at()));
-        match around.max_by_key(|step| step.at().components().count()) {
-            Some(MountStep::Bind { writable, .. }) => !writable,
-            Some(MountStep::Empty(_)) => true,
+        let around = self.mounts.iter().filter(|step| mount.starts_with(&step.at));
+        match around.max_by_key(|step| step.at.components().count()) {
+            Some(step) => !step.writable,
             None => !is_own(mount),
         }
     }
 
     /// True for a path in a folder that only the sandbox has.
     fn is_private(&self, path: &Path) -> bool {
-        let above =
-            self.mounts.iter().filter(|step| path.starts_with(step.at()) && path != step.at());
-        match above.max_by_key(|step| step.at().components().count()) {
-            Some(MountStep::Bind { from, at, .. }) => from != at,
-            Some(MountStep::Empty(_)) => true,
+        let above = self.mounts.iter().filter(|step| path.starts_with(&step.at) && path != step.at);
+        match above.max_by_key(|step| step.at.components().count()) {
+            Some(step) => step.from.as_ref() != Some(&step.at),
             None => is_own(path),
         }
     }
@@ -190,15 +178,12 @@ fn mount_all(plan: &MountPlan) -> anyhow::Result<()> {
     let opened: Vec<(&MountStep, Option<OwnedFd>)> = plan
         .mounts
         .iter()
-        .map(|step| match step {
-            MountStep::Bind { from, .. } => Ok((step, Some(clone_mount(from)?))),
-            MountStep::Empty(_) => Ok((step, None)),
-        })
+        .map(|step| Ok((step, step.from.as_deref().map(clone_mount).transpose()?)))
         .collect::<anyhow::Result<_>>()?;
     mount_dev()?;
     mount_proc()?;
     for (step, source) in opened {
-        let at = step.at();
+        let at = &step.at;
         if at.symlink_metadata().is_err() {
             // A path of the machine that was removed since the plan was made is not created again.
             ensure!(plan.is_private(at), no_mount_point(at));
@@ -335,23 +320,13 @@ fn mount_of(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
 /// Decodes a path in `/proc/self/mountinfo`, where blanks are octal numbers.
 fn unescape(path: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStringExt;
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path;
-    while let Some((&byte, after)) = rest.split_first() {
-        let octal = after
-            .get(..3)
-            .filter(|_| byte == b'\\')
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        match octal {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
+    let mut parts = path.split(|&byte| byte == b'\\');
+    let mut bytes = parts.next().unwrap_or_default().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at(part.len().min(3));
+        let byte = std::str::from_utf8(digits).ok().and_then(|it| u8::from_str_radix(it, 8).ok());
+        bytes.push(byte.unwrap_or(b'\\'));
+        bytes.extend(if byte.is_some() { rest } else { part });
     }
     PathBuf::from(OsString::from_vec(bytes))
 }
@@ -401,10 +376,12 @@ mod tests {
              --ro-bind /ws/.git /ws/.git --remount-ro /run --chdir /ws -- /dev/cairn --x",
         )
         .unwrap();
-        let bind =
-            |path: &str, writable| MountStep::Bind { from: path.into(), at: path.into(), writable };
-        let mounts =
-            vec![MountStep::Empty("/run".into()), bind("/ws", true), bind("/ws/.git", false)];
+        let bind = |path: &str, writable| {
+            let (at, from) = (path.into(), Some(path.into()));
+            MountStep { at, from, writable }
+        };
+        let empty = MountStep { at: "/run".into(), from: None, writable: false };
+        let mounts = vec![empty, bind("/ws", true), bind("/ws/.git", false)];
         let program = vec!["/dev/cairn".into(), "--x".into()];
         assert_eq!(plan, MountPlan { network: false, mounts, cwd: "/ws".into(), program });
         for (mount, read_only) in [
