@@ -126,7 +126,9 @@ pub fn question(
 ) -> Question {
     // With its folder: consent to one file must not cover another of the same name.
     let named = |path: &Path| workspace.display(path);
-    let folder = |path: &Path| folder_of(workspace, path);
+    let folder = |path: &Path| {
+        workspace.folder_of(path).map(|folder| folder.display().to_string()).unwrap_or_default()
+    };
     let command_kind = match rules.unboxed {
         true => ApprovalKind::UnsandboxedCommand,
         false => ApprovalKind::Command,
@@ -173,12 +175,6 @@ pub fn question(
         _ => Default::default(),
     };
     Question { asked, kind, command, cwd, reasons, rules: Vec::new(), needs }
-}
-
-/// The workspace folder that contains a path.
-fn folder_of(workspace: &Workspace, path: &Path) -> String {
-    let folder = workspace.folders().iter().find(|folder| path.starts_with(folder));
-    folder.map(|folder| folder.display().to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::{
     subcommand::SUBCOMMAND,
     userns_launcher,
 };
-use crate::exec::processes::guard;
+use crate::exec::{environment::search_path, processes::guard};
 
 /// Usual path. Systems that restrict namespaces allow them for the program at this path.
 const BUBBLEWRAP: &str = "/usr/bin/bwrap";
@@ -31,7 +31,11 @@ pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder
     match backend {
         SandboxBackend::Bubblewrap => {
             let usual = PathBuf::from(BUBBLEWRAP);
-            let program = if usual.exists() { Some(usual) } else { on_path("bwrap") };
+            let on_path = || {
+                let mut programs = search_path().into_iter().map(|folder| folder.join("bwrap"));
+                programs.find(|program| program.is_file())
+            };
+            let program = if usual.exists() { Some(usual) } else { on_path() };
             let program = program.ok_or("bubblewrap (bwrap) is not installed")?;
             Ok(Builder { backend, program, arguments: Vec::new(), shares_loopback: false })
         }
@@ -85,12 +89,4 @@ pub(super) fn run_subcommand(
         Some(guard::ROLE) => guard::run(arguments),
         Some(_) | None => anyhow::bail!("`cairn {SUBCOMMAND}` is internal to Cairn"),
     }
-}
-
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
 }

@@ -20,7 +20,7 @@ use cairn_core::policy::{
 };
 
 use super::paths::{HiddenPath, expand, is_secret, real_path_below};
-use crate::exec::environment::search_path;
+use crate::{exec::environment::search_path, workspace::without_dots};
 
 /// Visible paths, each of which is a mount.
 const MAX_VISIBLE: usize = 256;
@@ -268,10 +268,8 @@ impl Search<'_> {
         let mut at = link.to_owned();
         for _ in 0..MAX_CHAIN {
             let Ok(target) = fs::read_link(&at) else { break };
-            let Some(next) = at.parent().and_then(|folder| join_target(folder, &target)) else {
-                break;
-            };
-            at = next;
+            let Some(folder) = at.parent() else { break };
+            at = without_dots(&folder.join(target));
             self.add_program(&at);
         }
         if let Ok(real) = link.canonicalize() {
@@ -304,19 +302,6 @@ impl Search<'_> {
         }
         self.add(path);
     }
-}
-
-/// Joins the target of a link to its folder, and resolves `..` by name.
-fn join_target(folder: &Path, target: &Path) -> Option<PathBuf> {
-    let mut path = folder.to_owned();
-    for component in target.components() {
-        match component {
-            std::path::Component::ParentDir => drop(path.pop().then_some(())?),
-            std::path::Component::CurDir => {}
-            other => path.push(other),
-        }
-    }
-    Some(path)
 }
 
 /// Searches visible paths for files and folders whose names indicate credentials.
