@@ -54,10 +54,9 @@ pub(super) fn prepare(
     held: Held,
 ) -> PreparedSandbox {
     let mounts = policy::mounts(spec.paths, spec.own);
-    let devices = PathBuf::from("/dev");
-    let writable = policy::writable(&mounts).map(Path::to_owned).chain([devices]).collect();
-    let job = sandbox_init::Job { writable, command };
-    let init = [PROGRAM.into(), SUBCOMMAND.into(), INIT.into()].into_iter().chain(job.arguments());
+    let writable = policy::writable(&mounts).map(|path| path.as_os_str().to_owned());
+    let init = [PROGRAM.into(), SUBCOMMAND.into(), INIT.into(), command];
+    let init = init.into_iter().chain(writable).chain(["/dev".into()]);
     let (mut program, mut arguments) = (builder.program.clone(), builder.arguments.clone());
     let joins = held.loopback.is_some();
     if joins {

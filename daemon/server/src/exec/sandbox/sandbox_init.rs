@@ -36,37 +36,10 @@ const COUNT_INTERVAL: Duration = Duration::from_millis(50);
 /// process's own: among a thousand runnable processes the counting thread would wait for seconds.
 const COMMAND_NICENESS: i32 = 10;
 
-/// Work of the first process, passed as arguments.
-pub(super) struct Job {
-    /// Folders that the command may write.
-    pub(super) writable: Vec<PathBuf>,
-    pub(super) command: OsString,
-}
-
-impl Job {
-    /// Converts the job to arguments for this program inside the sandbox.
-    pub(super) fn arguments(self) -> impl Iterator<Item = OsString> {
-        let writable =
-            self.writable.into_iter().flat_map(|path| ["--write".into(), path.into_os_string()]);
-        writable.chain(["--".into(), self.command])
-    }
-
-    fn parse(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<Self> {
-        let mut writable = Vec::new();
-        loop {
-            let argument = arguments.next().context("no command")?;
-            match argument.to_str() {
-                Some("--write") => writable.push(arguments.next().context("no folder")?.into()),
-                Some("--") => break,
-                Some(_) | None => anyhow::bail!("unknown argument: {}", argument.display()),
-            }
-        }
-        Ok(Self { writable, command: arguments.next().context("no command")? })
-    }
-}
-
-pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    let job = Job::parse(arguments)?;
+pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+    let command = arguments.next().context("no command")?;
+    // Folders that the command may write.
+    let writable: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
     die_with_parent()?;
     // Leaves the launcher's process group and the user's terminal.
     let _ = setsid();
@@ -81,12 +54,12 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<E
     landlock_seccomp::set_resource_limits()?;
     let kernel_limits_processes = !getuid().is_root() || landlock_seccomp::restrict_superuser()?;
     landlock_seccomp::drop_privileges()?;
-    landlock_seccomp::allow_writes_only_below(&job.writable)?;
+    landlock_seccomp::allow_writes_only_below(&writable)?;
     landlock_seccomp::forbid_system_calls()?;
     if !kernel_limits_processes {
         std::thread::spawn(limit_processes);
     }
-    let shell = spawn_nice_shell(job.command, !has_terminal)?;
+    let shell = spawn_nice_shell(command, !has_terminal)?;
     exit_report::write(&Line::Begun)?;
     let exit = reap_until_exit(shell)?;
     exit_report::write(&Line::Ended(exit, count_other_processes()))?;
@@ -169,61 +142,28 @@ pub(in crate::exec) fn reap_until_exit(shell: Pid) -> anyhow::Result<Exit> {
     }
 }
 
+/// Ids of the processes in the sandbox, without this one.
+fn others() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(|pid| *pid > 1)
+}
+
 /// Counts live processes in the sandbox, without this one.
 fn count_other_processes() -> usize {
-    let Ok(entries) = fs::read_dir("/proc") else { return 0 };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|&pid| pid > 1)
-        .filter(|&pid| {
-            let stat = stat(pid).unwrap_or_default();
-            let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-            !matches!(state, None | Some('Z' | 'X'))
-        })
-        .count()
+    let is_alive = |pid: &i32| {
+        let stat = stat(*pid).unwrap_or_default();
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        !matches!(state, None | Some('Z' | 'X'))
+    };
+    others().filter(is_alive).count()
 }
 
 /// Ends the sandbox if it has more processes than allowed. Runs until this process ends.
 fn limit_processes() {
-    let mut pid_at_last_count = 0;
-    loop {
+    while others().count() < MAX_PROCESSES {
         std::thread::sleep(COUNT_INTERVAL);
-        // Process ids are given in order. If the newest one is close to the one at the last count,
-        // few processes were started since, and they need not be counted.
-        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let newest_pid: usize =
-            load.split_whitespace().next_back().and_then(|word| word.parse().ok()).unwrap_or(0);
-        if newest_pid.abs_diff(pid_at_last_count) < MAX_PROCESSES / 4 {
-            continue;
-        }
-        let processes = fs::read_dir("/proc").map(|all| {
-            all.flatten().filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit())
-        });
-        let count = processes.map(Iterator::count).unwrap_or(0);
-        if count > MAX_PROCESSES {
-            let _ = exit_report::write(&Line::Crowded);
-            #[expect(clippy::exit, reason = "the end of the sandbox, from another thread")]
-            std::process::exit(1);
-        }
-        if count < MAX_PROCESSES / 2 {
-            pid_at_last_count = newest_pid;
-        }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_job_survives_its_way_through_arguments() {
-        let job =
-            || Job { writable: vec!["/a b".into(), "--".into()], command: "--write x".into() };
-        let parsed = Job::parse(job().arguments()).unwrap();
-        assert_eq!((parsed.writable, parsed.command), (job().writable, job().command));
-        for wrong in [&["--write"][..], &["ls"], &["--"]] {
-            assert!(Job::parse(wrong.iter().map(Into::into)).is_err(), "{wrong:?}");
-        }
-    }
+    let _ = exit_report::write(&Line::Crowded);
+    #[expect(clippy::exit, reason = "the end of the sandbox, from another thread")]
+    std::process::exit(1);
 }
