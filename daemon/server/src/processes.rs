@@ -1,24 +1,19 @@
 //! Processes of sessions: every command of the agent runs as a separate task, so that it can continue
 //! after the call that started it. Owns these tasks, the output of the commands and their input.
 //!
-//! A command ends with its call, unless the call hands it over ([`Command::keep`]). Then it is a
+//! A command ends with its call, unless the call hands it over ([`Processes::keep`]). Then it is a
 //! process of the session and ends at the latest with the session or the daemon.
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use cairn_core::{
     ids::SessionId,
     process::{ProcessEntry, ProcessExit, ProcessId, ProcessTable, Start, StoppedBy},
 };
-use tokio::{
-    sync::Notify,
-    time::{Instant, timeout, timeout_at},
-};
+use tokio::sync::Notify;
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
@@ -32,8 +27,7 @@ mod output;
 #[cfg(test)]
 mod tests;
 
-use command::Running;
-pub use command::{Command, Ended, Handle, OngoingProcess, ProcessSnapshot, Waited, Written};
+pub use command::{Command, Ended, ProcessHandle, ProcessSnapshot, Waited, Written};
 pub use output::Progress;
 
 /// Logs of commands that ended in their call, kept so that the agent can read them.
@@ -59,13 +53,7 @@ struct Sessions {
 #[derive(Default)]
 struct OfSession {
     table: ProcessTable,
-    running: HashMap<ProcessId, Arc<Running>>,
-}
-
-impl fmt::Debug for Processes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Processes")
-    }
+    running: HashMap<ProcessId, ProcessHandle>,
 }
 
 impl Processes {
@@ -110,8 +98,8 @@ impl Processes {
         live: Option<exec::live::LiveOutput>,
     ) -> Command {
         let cancel = self.shutdown.child_token();
-        let running = Arc::new(Running::new(spec.sandbox.clone(), input, cancel.clone()));
-        let (collects, grows) = (Arc::clone(&running), Arc::clone(self));
+        let process = ProcessHandle::new(spec.sandbox.clone(), input, cancel.clone());
+        let (collects, grows) = (process.clone(), Arc::clone(self));
         spec.tap = Some(exec::OutputTap::new(move |bytes| {
             if let Some(live) = &live {
                 live.push(bytes);
@@ -120,12 +108,12 @@ impl Processes {
                 grows.changed(&session);
             }
         }));
-        let (ends, all) = (Arc::clone(&running), Arc::clone(self));
+        let (ends, all) = (process.clone(), Arc::clone(self));
         self.tasks.spawn(async move {
             let ended = command::run_watched(spec, watching, &ends).await;
             all.ended(&ends, ended).await;
         });
-        Command { running, end_on_drop: Some(cancel.drop_guard()) }
+        Command { process, end_on_drop: Some(cancel.drop_guard()) }
     }
 
     /// True if the session may have another process.
@@ -140,26 +128,26 @@ impl Processes {
         command: Command,
         session: &SessionId,
         start: Start,
-    ) -> Option<(ProcessId, ProcessHandle, OngoingProcess)> {
-        let Command { running, end_on_drop } = command;
-        running.output().begin_log();
+    ) -> Option<(ProcessId, ProcessHandle)> {
+        let Command { process, end_on_drop } = command;
+        process.output().begin_log();
         let mut sessions = self.lock();
         let of = sessions.of.entry(session.clone()).or_default();
         let id = of.table.add(start)?;
-        of.running.insert(id, Arc::clone(&running));
-        running.keep(session, id);
-        if running.has_ended() {
-            end_entry(of, id, &running);
+        of.running.insert(id, process.clone());
+        process.lock().kept = Some((session.clone(), id));
+        if process.has_ended() {
+            end_entry(of, id, &process);
         }
         drop(sessions);
         end_on_drop.map(DropGuard::disarm);
         self.changed(session);
-        Some((id, ProcessHandle(Arc::clone(&running)), OngoingProcess(running)))
+        Some((id, process))
     }
 
     /// Words about the file with the whole output, for a result that was cut. The file is kept.
-    pub fn keep_log(&self, command: &Handle) -> Option<String> {
-        let log = command.take_log()?;
+    pub fn keep_log(&self, process: &ProcessHandle) -> Option<String> {
+        let log = process.output().take_log()?;
         let words = log.words();
         let mut sessions = self.lock();
         sessions.logs.push_back(log);
@@ -169,19 +157,19 @@ impl Processes {
         Some(words)
     }
 
-    async fn ended(&self, running: &Arc<Running>, ended: Ended) {
+    async fn ended(&self, process: &ProcessHandle, ended: Ended) {
         let kept = {
             let mut sessions = self.lock();
-            running.set_ended(ended);
-            let kept = running.kept();
+            process.set_ended(ended);
+            let kept = process.lock().kept.clone();
             if let Some((session, id)) = &kept
                 && let Some(of) = sessions.of.get_mut(session)
             {
-                end_entry(of, *id, running);
+                end_entry(of, *id, process);
             }
             kept
         };
-        running.run_at_end().await;
+        process.run_at_end().await;
         if let Some((session, _)) = kept {
             self.changed(&session);
         }
@@ -192,7 +180,7 @@ impl Processes {
         let sessions = self.lock();
         let of = sessions.of.get(session)?;
         let entry = of.table.get(id)?.clone();
-        Some((entry, ProcessHandle(Arc::clone(of.running.get(&id)?))))
+        Some((entry, of.running.get(&id)?.clone()))
     }
 
     /// Ids of the processes of a session, those that run first.
@@ -249,7 +237,7 @@ impl Processes {
     /// Ends all processes of a session, and forgets them.
     pub fn forget(&self, session: &SessionId) {
         let of = self.lock().of.remove(session);
-        of.iter().flat_map(|of| of.running.values()).for_each(|it| it.cancel.cancel());
+        of.iter().flat_map(|of| of.running.values()).for_each(ProcessHandle::cancel);
         if of.is_some() {
             self.changed(session);
         }
@@ -300,113 +288,15 @@ impl OfSession {
     fn stop(&mut self, id: ProcessId, by: StoppedBy) -> bool {
         let stopped = self.table.stop(id, by);
         if stopped && let Some(running) = self.running.get(&id) {
-            running.cancel.cancel();
+            running.cancel();
         }
         stopped
     }
 }
 
 /// Records the end of a process, and drops the output of processes that ended long ago.
-fn end_entry(of: &mut OfSession, id: ProcessId, running: &Running) {
-    for dropped in of.table.ended(id, running.exit()) {
+fn end_entry(of: &mut OfSession, id: ProcessId, process: &ProcessHandle) {
+    for dropped in of.table.ended(id, process.lock().exit) {
         of.running.remove(&dropped);
     }
 }
-
-/// Handle to a process of a session.
-#[derive(Debug, Clone)]
-pub struct ProcessHandle(Arc<Running>);
-
-impl ProcessHandle {
-    /// Returns the output from a position on, by default what the agent has not read yet, and marks it
-    /// as read.
-    pub fn read(&self, since: Option<u64>) -> Progress {
-        self.0.read(since)
-    }
-
-    /// Waits until the output since a position satisfies `until`, the process has ended, or the time is
-    /// over. True unless the time was over.
-    pub async fn wait(
-        &self,
-        since: Option<u64>,
-        mut until: impl FnMut(&str) -> bool,
-        limit: Duration,
-    ) -> bool {
-        let (deadline, mut from) =
-            (Instant::now() + limit, since.unwrap_or_else(|| self.0.unread()));
-        let mut grown = self.0.grown();
-        loop {
-            grown.borrow_and_update();
-            // Asked for before the output, so that the last output is not missed.
-            let ended = self.0.has_ended();
-            if until(&self.0.text_since(from)) {
-                return true;
-            }
-            if ended {
-                return true;
-            }
-            from = from.max(self.0.written().saturating_sub(LOOK_BACK));
-            if timeout_at(deadline, grown.changed()).await.is_err() {
-                return false;
-            }
-            // A flood of output is looked at in steps.
-            tokio::time::sleep(LOOK_INTERVAL.min(deadline - Instant::now())).await;
-        }
-    }
-
-    /// Number of bytes that it wrote.
-    pub fn written(&self) -> u64 {
-        self.0.written()
-    }
-
-    pub async fn ended(&self, limit: Duration) -> bool {
-        self.wait(None, |_| false, limit).await
-    }
-
-    /// Text for a terminal that a user watches, from a position on.
-    pub fn watch(&self, since: u64) -> Progress {
-        self.0.watch(since, self.0.has_ended())
-    }
-
-    /// Waits until there is output after a position, the process has ended, or the time is over. Then
-    /// returns the text for a terminal, and true if no more will come.
-    pub async fn watch_on(&self, since: u64, limit: Duration) -> (Progress, bool) {
-        let mut grown = self.0.grown();
-        let comes = async {
-            while self.0.written() <= since && !self.0.has_ended() {
-                if grown.changed().await.is_err() {
-                    return;
-                }
-            }
-            // What a program writes in pieces is sent in one.
-            if !self.0.has_ended() {
-                tokio::time::sleep(WATCH_INTERVAL).await;
-            }
-        };
-        // At the end of the time there is no new text.
-        drop(timeout(limit, comes).await);
-        let ended = self.0.has_ended();
-        (self.0.watch(since, ended), ended)
-    }
-
-    /// Sends input. Waits for a process that does not read it, but not for long.
-    pub async fn write(&self, text: &str, eof: bool) -> Written {
-        self.0.write(text, eof).await
-    }
-
-    /// Words about the file with the whole output.
-    pub fn log(&self) -> Option<String> {
-        self.0.log_words()
-    }
-
-    /// Takes the texts about the control files that the process made or changed.
-    pub fn take_told(&self) -> Vec<String> {
-        self.0.take_told()
-    }
-}
-
-/// Bytes before new output that are looked at again, for a text that came in parts.
-const LOOK_BACK: u64 = 4 * 1024;
-const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Least time between two pieces of text for a terminal.
-const WATCH_INTERVAL: Duration = Duration::from_millis(20);

@@ -27,7 +27,7 @@ use crate::{
         EditPolicy, Edits, Proposal, Proposed, Questions, ReadText, SubagentRequest, SubagentTools,
         Subagents, Wanted,
     },
-    processes::{OngoingProcess, Processes},
+    processes::{ProcessHandle, Processes},
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
@@ -183,7 +183,7 @@ pub struct ToolOutput {
     /// Control files that a command made or changed; they are in quarantine.
     pub left: QuarantineReport,
     /// Process that the call left.
-    pub ongoing: Option<OngoingProcess>,
+    pub ongoing: Option<ProcessHandle>,
     /// News for the turn besides the result: the task graph after a call that used it, or an image.
     pub news: Vec<Input>,
 }

@@ -9,7 +9,10 @@ use cairn_core::{
     ids::SessionId,
     process::{ProcessEntry, ProcessExit, ProcessId},
 };
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout, timeout_at},
+};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
@@ -24,13 +27,18 @@ use crate::exec::{
 /// Most texts about control files that wait until the agent looks at their process.
 const MAX_TOLD: usize = 32;
 
+/// Bytes before new output that are looked at again, for a text that came in parts.
+const LOOK_BACK: u64 = 4 * 1024;
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Least time between two pieces of text for a terminal.
+const WATCH_INTERVAL: Duration = Duration::from_millis(20);
 /// Time for a process to take its input.
 const INPUT_LIMIT: Duration = Duration::from_secs(2);
 
 /// A command that runs for its call. Dropping it ends the command.
 #[derive(Debug)]
 pub struct Command {
-    pub(super) running: Arc<Running>,
+    pub(super) process: ProcessHandle,
     pub(super) end_on_drop: Option<DropGuard>,
 }
 
@@ -54,123 +62,64 @@ pub enum Written {
     Closed,
 }
 
-/// Process that a call left, for actions at its end.
-#[derive(Debug, Clone)]
-pub struct OngoingProcess(pub(super) Arc<Running>);
-
-impl PartialEq for OngoingProcess {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for OngoingProcess {}
-
-impl OngoingProcess {
-    /// Waits for control files that the process made or changed: a scan has moved them to quarantine.
-    /// `None` when the process has ended and all were returned.
-    pub async fn next_left(&self) -> Option<QuarantineReport> {
-        let mut grown = self.0.grown();
-        loop {
-            let (left, ended) = self.0.take_left();
-            if !left.is_empty() {
-                return Some(left);
-            }
-            if ended {
-                return None;
-            }
-            grown.changed().await.ok()?;
-        }
-    }
-
-    /// Records a text that the agent reads when it looks at the process next.
-    pub fn tell(&self, text: String) {
-        self.0.lock().tell(text);
-    }
-
-    /// Runs an action, which may block, after the process has ended.
-    pub fn at_end(&self, action: impl FnOnce() + Send + 'static) {
-        let mut state = self.0.lock();
-        state.at_end.push(Box::new(action));
-        let ended = state.ended;
-        drop(state);
-        if ended {
-            let running = Arc::clone(&self.0);
-            tokio::spawn(async move { running.run_at_end().await });
-        }
-    }
-}
-
 impl Command {
     /// Waits for the end.
     pub async fn wait(self, limit: Duration, cancel: &CancellationToken) -> Waited {
-        let running = Arc::clone(&self.running);
-        let mut grown = running.grown();
-        let ended = async {
-            while !running.has_ended() {
-                if grown.changed().await.is_err() {
-                    return;
-                }
-            }
-        };
-        tokio::pin!(ended);
-        let over = tokio::select! {
-            () = &mut ended => true,
-            () = tokio::time::sleep(limit) => false,
+        tokio::select! {
+            () = self.process.until_ended() => {}
+            () = tokio::time::sleep(limit) => {}
             () = cancel.cancelled() => {
-                running.cancel.cancel();
-                ended.await;
-                true
+                self.process.cancel();
+                self.process.until_ended().await;
             }
-        };
-        let over = over || self.running.has_ended();
-        match self.running.take_outcome_if(over) {
+        }
+        let outcome = self.process.lock().outcome.take();
+        match outcome {
             Some(ended) => Waited::Ended(Box::new(ended)),
             None => Waited::StillRuns(self),
         }
     }
 
-    pub fn handle(&self) -> Handle {
-        Handle(Arc::clone(&self.running))
+    pub fn handle(&self) -> ProcessHandle {
+        self.process.clone()
     }
 }
 
-/// Handle to a command that does not keep it running.
-#[derive(Debug)]
-pub struct Handle(Arc<Running>);
+/// Handle to a command, and to the process of a session that it may become. Does not keep it running.
+#[derive(Clone)]
+pub struct ProcessHandle(Arc<Running>);
 
-impl Handle {
-    pub(super) fn take_log(&self) -> Option<Log> {
-        self.0.output().take_log()
+impl PartialEq for ProcessHandle {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
+}
 
-    /// Waits for the end of a command that was dropped.
-    pub async fn ended(&self) -> Option<Ended> {
-        let mut grown = self.0.grown();
-        while !self.0.has_ended() {
-            grown.changed().await.ok()?;
-        }
-        self.0.take_outcome_if(true)
+impl Eq for ProcessHandle {}
+
+impl std::fmt::Debug for ProcessHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ProcessHandle")
     }
 }
 
 /// State that a command, its task and its process share.
-pub(super) struct Running {
+struct Running {
     output: Mutex<Output>,
     state: Mutex<State>,
     /// Changes when the output grows, and at the end.
     grown: watch::Sender<()>,
     input: tokio::sync::Mutex<Option<InputWriter>>,
-    pub(super) cancel: CancellationToken,
+    cancel: CancellationToken,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Set when the command became a process.
-    kept: Option<(SessionId, ProcessId)>,
+    pub(super) kept: Option<(SessionId, ProcessId)>,
     ended: bool,
     ended_at: Option<u64>,
-    exit: Option<ProcessExit>,
+    pub(super) exit: Option<ProcessExit>,
     outcome: Option<Ended>,
     /// Control files in quarantine that nobody was asked about yet.
     left: QuarantineReport,
@@ -195,31 +144,150 @@ impl State {
     }
 }
 
-impl std::fmt::Debug for Running {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Running")
-    }
-}
-
-impl Running {
+impl ProcessHandle {
     pub(super) fn new(
         sandbox: Option<Arc<PreparedSandbox>>,
         input: Option<InputWriter>,
         cancel: CancellationToken,
     ) -> Self {
-        Self {
+        Self(Arc::new(Running {
             output: Mutex::new(Output::new(sandbox)),
             state: Mutex::default(),
             grown: watch::Sender::new(()),
             input: tokio::sync::Mutex::new(input),
             cancel,
+        }))
+    }
+
+    async fn until_ended(&self) {
+        let mut grown = self.0.grown.subscribe();
+        while !self.has_ended() && grown.changed().await.is_ok() {}
+    }
+
+    /// Waits for the end of a command that was dropped.
+    pub async fn outcome(&self) -> Option<Ended> {
+        self.until_ended().await;
+        self.lock().outcome.take()
+    }
+
+    /// Waits for control files that the process made or changed: a scan has moved them to quarantine.
+    /// `None` when the process has ended and all were returned.
+    pub async fn next_left(&self) -> Option<QuarantineReport> {
+        let mut grown = self.0.grown.subscribe();
+        loop {
+            let (left, ended) = {
+                let mut state = self.lock();
+                (std::mem::take(&mut state.left), state.ended)
+            };
+            if !left.is_empty() {
+                return Some(left);
+            }
+            if ended {
+                return None;
+            }
+            grown.changed().await.ok()?;
         }
+    }
+
+    /// Returns the output from a position on, by default what the agent has not read yet, and marks it
+    /// as read.
+    pub fn read(&self, since: Option<u64>) -> Progress {
+        self.output().read(since)
+    }
+
+    /// Waits until the output since a position satisfies `until`, the process has ended, or the time is
+    /// over. True unless the time was over.
+    pub async fn wait(
+        &self,
+        since: Option<u64>,
+        mut until: impl FnMut(&str) -> bool,
+        limit: Duration,
+    ) -> bool {
+        let (deadline, mut from) =
+            (Instant::now() + limit, since.unwrap_or_else(|| self.output().unread()));
+        let mut grown = self.0.grown.subscribe();
+        loop {
+            grown.borrow_and_update();
+            // Asked for before the output, so that the last output is not missed.
+            let ended = self.has_ended();
+            let text = self.output().text_since(from);
+            if until(&text) || ended {
+                return true;
+            }
+            from = from.max(self.written().saturating_sub(LOOK_BACK));
+            if timeout_at(deadline, grown.changed()).await.is_err() {
+                return false;
+            }
+            // A flood of output is looked at in steps.
+            tokio::time::sleep(LOOK_INTERVAL.min(deadline - Instant::now())).await;
+        }
+    }
+
+    /// Number of bytes that it wrote.
+    pub fn written(&self) -> u64 {
+        self.output().written()
+    }
+
+    pub async fn ended(&self, limit: Duration) -> bool {
+        self.wait(None, |_| false, limit).await
+    }
+
+    /// Waits until there is output after a position, the process has ended, or the time is over. Then
+    /// returns the text for a terminal, and true if no more will come.
+    pub async fn watch_on(&self, since: u64, limit: Duration) -> (Progress, bool) {
+        let mut grown = self.0.grown.subscribe();
+        let comes = async {
+            while self.written() <= since && !self.has_ended() {
+                if grown.changed().await.is_err() {
+                    return;
+                }
+            }
+            // What a program writes in pieces is sent in one.
+            if !self.has_ended() {
+                tokio::time::sleep(WATCH_INTERVAL).await;
+            }
+        };
+        // At the end of the time there is no new text.
+        drop(timeout(limit, comes).await);
+        let ended = self.has_ended();
+        (self.output().watch(since, ended), ended)
+    }
+
+    /// Words about the file with the whole output.
+    pub fn log(&self) -> Option<String> {
+        self.output().log().map(Log::words)
+    }
+
+    /// Takes the texts about the control files that the process made or changed.
+    pub fn take_told(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().told)
+    }
+
+    /// Records a text that the agent reads when it looks at the process next.
+    pub fn tell(&self, text: String) {
+        self.lock().tell(text);
+    }
+
+    /// Runs an action, which may block, after the process has ended.
+    pub fn at_end(&self, action: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        state.at_end.push(Box::new(action));
+        let ended = state.ended;
+        drop(state);
+        if ended {
+            let process = self.clone();
+            tokio::spawn(async move { process.run_at_end().await });
+        }
+    }
+
+    pub(super) fn cancel(&self) {
+        self.0.cancel.cancel();
     }
 
     /// Collects output. Returns the session whose process this is.
     pub(super) fn push(&self, bytes: &[u8]) -> Option<SessionId> {
         self.output().push(bytes);
-        self.grown.send_replace(());
+        self.0.grown.send_replace(());
         self.lock().kept.as_ref().map(|(session, _)| session.clone())
     }
 
@@ -231,7 +299,7 @@ impl Running {
         state.ended = true;
         state.ended_at = Some(crate::clock::now_ms());
         drop(state);
-        self.grown.send_replace(());
+        self.0.grown.send_replace(());
     }
 
     pub(super) async fn run_at_end(&self) {
@@ -242,20 +310,8 @@ impl Running {
         }
     }
 
-    pub(super) fn keep(&self, session: &SessionId, id: ProcessId) {
-        self.lock().kept = Some((session.clone(), id));
-    }
-
-    pub(super) fn kept(&self) -> Option<(SessionId, ProcessId)> {
-        self.lock().kept.clone()
-    }
-
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
-    }
-
-    pub(super) fn exit(&self) -> Option<ProcessExit> {
-        self.lock().exit
     }
 
     /// Takes the control files that a scan found during a process. Those of a command that runs for
@@ -265,49 +321,8 @@ impl Running {
         if state.kept.is_some() {
             state.add_left(std::mem::take(left));
             drop(state);
-            self.grown.send_replace(());
+            self.0.grown.send_replace(());
         }
-    }
-
-    fn take_left(&self) -> (QuarantineReport, bool) {
-        let mut state = self.lock();
-        (std::mem::take(&mut state.left), state.ended)
-    }
-
-    pub(super) fn take_told(&self) -> Vec<String> {
-        std::mem::take(&mut self.lock().told)
-    }
-
-    fn take_outcome_if(&self, over: bool) -> Option<Ended> {
-        if over { self.lock().outcome.take() } else { None }
-    }
-
-    pub(super) fn grown(&self) -> watch::Receiver<()> {
-        self.grown.subscribe()
-    }
-
-    pub(super) fn read(&self, since: Option<u64>) -> Progress {
-        self.output().read(since)
-    }
-
-    pub(super) fn unread(&self) -> u64 {
-        self.output().unread()
-    }
-
-    pub(super) fn written(&self) -> u64 {
-        self.output().written()
-    }
-
-    pub(super) fn text_since(&self, position: u64) -> String {
-        self.output().text_since(position)
-    }
-
-    pub(super) fn watch(&self, since: u64, ended: bool) -> Progress {
-        self.output().watch(since, ended)
-    }
-
-    pub(super) fn log_words(&self) -> Option<String> {
-        self.output().log().map(Log::words)
     }
 
     pub(super) fn snapshot(&self, entry: ProcessEntry) -> ProcessSnapshot {
@@ -317,8 +332,9 @@ impl Running {
         ProcessSnapshot { entry, ended_at: self.lock().ended_at, written, tail }
     }
 
-    pub(super) async fn write(&self, text: &str, eof: bool) -> Written {
-        let mut input = self.input.lock().await;
+    /// Sends input. Waits for a process that does not read it, but not for long.
+    pub async fn write(&self, text: &str, eof: bool) -> Written {
+        let mut input = self.0.input.lock().await;
         let Some(writer) = &mut *input else { return Written::Closed };
         let mut taken = 0;
         let writing = async {
@@ -343,11 +359,11 @@ impl Running {
     }
 
     pub(super) fn output(&self) -> MutexGuard<'_, Output> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -355,15 +371,15 @@ impl Running {
 pub(super) async fn run_watched(
     spec: CommandSpec,
     watching: Option<Watching>,
-    running: &Running,
+    process: &ProcessHandle,
 ) -> Ended {
-    let cancel = running.cancel.clone();
+    let cancel = process.0.cancel.clone();
     let Some(watching) = watching else {
         return (exec::run(spec, cancel).await, QuarantineReport::default());
     };
     let ran = tokio::select! {
         ran = exec::run(spec, cancel) => ran,
-        never = watching.scan_repeatedly(|left| running.take_from_scan(left)) => match never {},
+        never = watching.scan_repeatedly(|left| process.take_from_scan(left)) => match never {},
     };
     let finished = tokio::task::spawn_blocking(|| watching.finish()).await;
     let left = finished.unwrap_or_else(|error| {

@@ -1,6 +1,8 @@
 //! Tests with real commands, without a sandbox. Each sleeps for a number of seconds of its own, by
 //! which the test finds a survivor.
 
+use std::time::Duration;
+
 use cairn_core::{
     policy::sandbox::Needs,
     process::{ProcessExit, ProcessState, RUNNING_LIMIT},
@@ -48,8 +50,7 @@ impl Fixture {
             needs: Needs::NONE,
             started_at: 0,
         };
-        let kept = self.processes.keep(self.command(command), &self.session, start);
-        kept.map(|(id, process, _)| (id, process))
+        self.processes.keep(self.command(command), &self.session, start)
     }
 
     fn process(&self, command: &str) -> (ProcessId, ProcessHandle) {
@@ -79,7 +80,7 @@ async fn a_command_that_outlives_its_time_goes_on_as_a_process() {
         needs: Needs::NONE,
         started_at: 0,
     };
-    let (id, process, _) = fixture.processes.keep(command, &fixture.session, start).unwrap();
+    let (id, process) = fixture.processes.keep(command, &fixture.session, start).unwrap();
     assert_eq!(process.read(None).text, "first\n");
     assert_eq!(process.write("it\n", false).await, Written::All);
     assert!(process.ended(LONG).await);
@@ -112,7 +113,7 @@ async fn a_command_that_is_dropped_ends_and_a_process_does_not() {
     }
     let handle = command.handle();
     drop(command);
-    assert!(handle.ended().await.is_some());
+    assert!(handle.outcome().await.is_some());
     assert_eq!(sleepers("97001"), 0);
     let (id, process) = fixture.process("sleep 97002");
     drop(process);
@@ -206,7 +207,7 @@ async fn actions_at_the_end_run_once_whenever_they_were_added() {
     let command = fixture.command("true");
     let (_, process) = fixture.process("true");
     assert!(process.ended(LONG).await);
-    let ongoing = OngoingProcess(Arc::clone(&process.0));
+    let ongoing = process.clone();
     let (sent, mut received) = tokio::sync::mpsc::unbounded_channel();
     let late = sent.clone();
     ongoing.at_end(move || late.send("late").unwrap());

@@ -14,7 +14,7 @@ use super::progress::CallProgress;
 use crate::{
     exec::sandbox::{QuarantineReport, QuarantinedFile, quarantine_text},
     ports::ToolUpdate,
-    processes::OngoingProcess,
+    processes::ProcessHandle,
     tools::{Access, ToolContext, ToolFailure, blocking},
 };
 
@@ -48,7 +48,7 @@ pub(super) async fn ask(
 pub(super) async fn ask_beside(
     progress: CallProgress,
     context: ToolContext,
-    process: OngoingProcess,
+    process: ProcessHandle,
 ) {
     while let Some(left) = process.next_left().await {
         if left.folder().is_none() {

@@ -170,16 +170,16 @@ impl BashCall {
             Waited::StillRuns(command) => {
                 let (session, start) = (&context.origin.session, self.start(context));
                 let kept = context.processes.keep(command, session, start);
-                if let Some((id, process, ongoing)) = kept {
+                if let Some((id, process)) = kept {
                     let (started, reason) = ((id, &process), self.reason());
                     let detail =
                         processes::report_start(started, reason, hints_about, &mut content);
-                    let ongoing = Some(ongoing);
+                    let ongoing = Some(process);
                     return Ok(ToolOutput { content, detail, ongoing, ..ToolOutput::default() });
                 }
                 // The command was dropped, and ends.
                 let lost = || ToolFailure::tell("The command was ended, and its result is lost.");
-                (running.ended().await.ok_or_else(lost)?, true)
+                (running.outcome().await.ok_or_else(lost)?, true)
             }
         };
         let (ran, left) = end;

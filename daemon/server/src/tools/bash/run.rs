@@ -10,7 +10,7 @@ use crate::{
         CommandInput, CommandSpec, RunError,
         sandbox::{PreparedSandbox, SandboxRequest, Watching},
     },
-    processes::{Handle, Waited},
+    processes::{ProcessHandle, Waited},
     tools::{ToolContext, ToolFailure, blocking},
     workspace::PathError,
 };
@@ -24,7 +24,7 @@ const BACKGROUND_WAIT: Duration = Duration::from_secs(1);
 /// A command that was started, and the result of waiting for it.
 pub(super) struct Ran {
     pub(super) has_sandbox: bool,
-    pub(super) running: Handle,
+    pub(super) running: ProcessHandle,
     pub(super) waited: Waited,
 }
 
