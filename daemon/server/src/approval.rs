@@ -86,7 +86,8 @@ pub fn gate(
         found && !path.is_secret()
     };
     let path = exec::search_path();
-    let finds = |program: &str| programs::lies_outside(program, &path, workspace);
+    let finds =
+        |program: &str| programs::lies_outside(program, &path, workspace, &programs::TEMPORARY);
     let enters = |folder: &str| rule_folder.enters(folder);
     let context = CommandContext { may_read: &may_read, finds: &finds, enters: &enters };
     match policy::judge(access, plans_only, rules, &context) {

@@ -100,7 +100,7 @@ impl Processes {
         let cancel = self.shutdown.child_token();
         let process = ProcessHandle::new(spec.sandbox.clone(), input, cancel.clone());
         let (collects, grows) = (process.clone(), Arc::clone(self));
-        spec.tap = Some(exec::OutputTap::new(move |bytes| {
+        spec.tap = Some(Arc::new(move |bytes: &[u8]| {
             if let Some(live) = &live {
                 live.push(bytes);
             }

@@ -12,16 +12,12 @@ use std::{
 use crate::workspace::Workspace;
 
 /// Folders in which any program may write.
-const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// True if the shell finds this program outside of the workspace and of temporary folders, where neither
 /// the agent nor the repository writes. The same must hold for the folder it is found in and for the shell itself. `path`
 /// lists the folders of the search path in order.
-pub(super) fn lies_outside(program: &str, path: &[PathBuf], workspace: &Workspace) -> bool {
-    lies_outside_of(program, path, workspace, &TEMPORARY)
-}
-
-fn lies_outside_of(
+pub(super) fn lies_outside(
     program: &str,
     path: &[PathBuf],
     workspace: &Workspace,
@@ -82,16 +78,16 @@ mod tests {
             ("missing", false, false),
         ] {
             let (ours, usr) = (at("ws/bin"), at("usr"));
-            let found = |path: &[PathBuf]| lies_outside_of(name, path, &workspace, &[]);
+            let found = |path: &[PathBuf]| lies_outside(name, path, &workspace, &[]);
             assert_eq!(found(&[ours.clone(), usr.clone()]), first, "{name}");
             assert_eq!(found(&[usr, ours]), last, "{name}");
         }
-        assert!(!lies_outside_of("mine", &[at("linked"), at("usr")], &workspace, &[]));
+        assert!(!lies_outside("mine", &[at("linked"), at("usr")], &workspace, &[]));
         program(&at("ws/bin/bash"), 0o755);
-        assert!(!lies_outside_of("tool", &[at("ws/bin"), at("usr")], &workspace, &[]));
+        assert!(!lies_outside("tool", &[at("ws/bin"), at("usr")], &workspace, &[]));
         let usr = at("usr");
         let temporary = usr.to_str().unwrap();
-        assert!(lies_outside_of("tool", std::slice::from_ref(&usr), &workspace, &[]));
-        assert!(!lies_outside_of("tool", std::slice::from_ref(&usr), &workspace, &[temporary]));
+        assert!(lies_outside("tool", std::slice::from_ref(&usr), &workspace, &[]));
+        assert!(!lies_outside("tool", std::slice::from_ref(&usr), &workspace, &[temporary]));
     }
 }

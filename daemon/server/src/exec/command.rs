@@ -11,7 +11,7 @@ use super::{
 };
 
 /// One shell command.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CommandSpec {
     /// Passed to the shell unchanged.
     pub command: String,

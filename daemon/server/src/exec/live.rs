@@ -34,12 +34,6 @@ struct Pending {
     seq: u32,
 }
 
-impl std::fmt::Debug for LiveOutput {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LiveOutput")
-    }
-}
-
 impl LiveOutput {
     pub fn new(send: impl Fn(u32, String) + std::marker::Send + Sync + 'static) -> Self {
         Self(Arc::new(Shared { pending: Mutex::default(), send: Box::new(send) }))

@@ -1,6 +1,6 @@
 //! Output of a command in bounded memory: its beginning and its end, as plain text.
 
-use std::{collections::VecDeque, fmt, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 use cairn_core::terminal_text::plain;
 
@@ -9,22 +9,7 @@ pub const HEAD_BYTES: usize = 10 * 1024;
 pub const TAIL_BYTES: usize = 20 * 1024;
 
 /// Receiver of the output of a command while it runs.
-#[derive(Clone)]
-pub struct OutputTap(Arc<TakeBytes>);
-
-type TakeBytes = dyn Fn(&[u8]) + Send + Sync;
-
-impl OutputTap {
-    pub fn new(receive: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(receive))
-    }
-}
-
-impl fmt::Debug for OutputTap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OutputTap")
-    }
-}
+pub type OutputTap = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Output of a command, stdout and stderr in order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,7 +38,7 @@ impl Captured {
 }
 
 /// Collector of output: keeps the first and the last bytes.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Collector {
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -69,7 +54,7 @@ impl Collector {
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        if let Some(OutputTap(receive)) = &self.tap {
+        if let Some(receive) = &self.tap {
             receive(bytes);
         }
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - self.head.len()));

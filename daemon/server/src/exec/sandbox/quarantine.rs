@@ -35,7 +35,7 @@ const MAX_AGE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Time after which an entry is removed that was found too old.
 const DUE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// Size in bytes above which the oldest entries are removed.
-const MAX_BYTES: u64 = 1024 * 1024 * 1024;
+pub(super) const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 /// Limits of a copy between file systems.
 const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_COPIED_ENTRIES: usize = 20_000;
@@ -293,12 +293,8 @@ fn create(folder: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes quarantine folders above the limit of age, and the oldest ones above the limit of size.
-pub(super) fn remove_old(parent: &Path, now: SystemTime) {
-    remove_old_above(parent, now, MAX_BYTES);
-}
-
-fn remove_old_above(parent: &Path, now: SystemTime, max_bytes: u64) {
+/// Removes quarantine folders above the limit of age, and the oldest ones above `max_bytes` in total.
+pub(super) fn remove_old(parent: &Path, now: SystemTime, max_bytes: u64) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     let mut folders: Vec<(SystemTime, PathBuf)> = entries
         .flatten()
@@ -429,11 +425,11 @@ mod tests {
         }
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let left = || fs::read_dir(dir.path()).unwrap().count();
-        remove_old_above(dir.path(), at(3_000), 100);
+        remove_old(dir.path(), at(3_000), 100);
         assert_eq!(left(), 2);
-        remove_old_above(dir.path(), at(3_000), 15);
+        remove_old(dir.path(), at(3_000), 15);
         assert!(left() == 1 && dir.path().join("b").exists());
-        let after = |days: u64| remove_old_above(dir.path(), at(3_000 + days * 24 * 60 * 60), 100);
+        let after = |days: u64| remove_old(dir.path(), at(3_000 + days * 24 * 60 * 60), 100);
         // A clock that was wrong at one start, however often it is.
         for _ in 0..3 {
             after(15);

@@ -118,7 +118,7 @@ impl Watch {
         if std::mem::replace(&mut shared.recovered, true) {
             return;
         }
-        quarantine::remove_old(&shared.quarantine_parent, SystemTime::now());
+        quarantine::remove_old(&shared.quarantine_parent, SystemTime::now(), quarantine::MAX_BYTES);
         let Some(state) = &self.state else { return };
         let folders = canonical(scope.folders);
         for WatchState { roots, mounts, named, skipped } in record::take_abandoned(state, &folders)
