@@ -31,7 +31,7 @@ pub(in crate::exec) struct ExitReport {
 
 /// Line of the report.
 #[derive(Serialize, Deserialize)]
-pub(in crate::exec) enum Line {
+pub(in crate::exec) enum ReportLine {
     Begun,
     /// The command started more processes than allowed.
     Crowded,
@@ -60,7 +60,7 @@ pub(in crate::exec) fn channel() -> io::Result<(UnixStream, OwnedFd)> {
 /// Writes a line to stderr, the channel to the daemon. It begins with a line break, because an error
 /// before it may lack one.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
-pub(in crate::exec) fn write(line: &Line) -> io::Result<()> {
+pub(in crate::exec) fn write(line: &ReportLine) -> io::Result<()> {
     let line = serde_json::to_string(line)?;
     io::stderr().write_all(format!("\n{PREFIX} {line}\n").as_bytes())
 }
@@ -69,9 +69,11 @@ fn parse(text: &str) -> ExitReport {
     let (mut report, mut errors) = (ExitReport::default(), Vec::new());
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         match line.strip_prefix(PREFIX).map(serde_json::from_str) {
-            Some(Ok(Line::Begun)) => report.begun = true,
-            Some(Ok(Line::Crowded)) => report.too_many_processes = true,
-            Some(Ok(Line::Ended(exit, left_running))) => report.end = Some((exit, left_running)),
+            Some(Ok(ReportLine::Begun)) => report.begun = true,
+            Some(Ok(ReportLine::Crowded)) => report.too_many_processes = true,
+            Some(Ok(ReportLine::Ended(exit, left_running))) => {
+                report.end = Some((exit, left_running))
+            }
             Some(Err(_)) => {}
             None => errors.push(line),
         }

@@ -23,7 +23,7 @@ use rustix::{
 };
 
 use super::{
-    exit_report::{self, Line},
+    exit_report::{self, ReportLine},
     landlock_seccomp,
 };
 use crate::exec::{command::Exit, processes::stat};
@@ -60,9 +60,9 @@ pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Resu
         std::thread::spawn(limit_processes);
     }
     let shell = spawn_nice_shell(command, !has_terminal)?;
-    exit_report::write(&Line::Begun)?;
+    exit_report::write(&ReportLine::Begun)?;
     let exit = reap_until_exit(shell)?;
-    exit_report::write(&Line::Ended(exit, count_other_processes()))?;
+    exit_report::write(&ReportLine::Ended(exit, count_other_processes()))?;
     Ok(exit_code(exit))
 }
 
@@ -163,7 +163,7 @@ fn limit_processes() {
     while others().count() < MAX_PROCESSES {
         std::thread::sleep(COUNT_INTERVAL);
     }
-    let _ = exit_report::write(&Line::Crowded);
+    let _ = exit_report::write(&ReportLine::Crowded);
     #[expect(clippy::exit, reason = "the end of the sandbox, from another thread")]
     std::process::exit(1);
 }

@@ -26,7 +26,7 @@ use rustix::{
 use crate::exec::{
     processes::proc,
     sandbox::{
-        exit_report::{self, Line},
+        exit_report::{self, ReportLine},
         sandbox_init,
         subcommand::SUBCOMMAND,
     },
@@ -71,7 +71,7 @@ pub(in crate::exec) fn run(
     // Started after the shell, so that no process is started after the thread killed all. It also
     // notices a daemon that died before.
     let watching = std::thread::Builder::new().spawn(end_with_daemon);
-    let begun = watching.and_then(|_| exit_report::write(&Line::Begun));
+    let begun = watching.and_then(|_| exit_report::write(&ReportLine::Begun));
     let ended = begun.map_err(Into::into).and_then(|()| sandbox_init::reap_until_exit(shell));
     let mut left_running = 0;
     if reap() {
@@ -80,7 +80,7 @@ pub(in crate::exec) fn run(
         kill_descendants();
     }
     let exit = ended?;
-    exit_report::write(&Line::Ended(exit, left_running))?;
+    exit_report::write(&ReportLine::Ended(exit, left_running))?;
     Ok(sandbox_init::exit_code(exit))
 }
 
