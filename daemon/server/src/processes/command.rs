@@ -103,10 +103,10 @@ impl std::fmt::Debug for ProcessHandle {
     }
 }
 
-/// State that a command, its task and its process share.
+/// CommandState that a command, its task and its process share.
 struct Running {
     output: Mutex<Output>,
-    state: Mutex<State>,
+    state: Mutex<CommandState>,
     /// Changes when the output grows, and at the end.
     grown: watch::Sender<()>,
     input: tokio::sync::Mutex<Option<InputWriter>>,
@@ -114,7 +114,7 @@ struct Running {
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct CommandState {
     /// Set when the command became a process.
     pub(super) kept: Option<(SessionId, ProcessId)>,
     ended: bool,
@@ -128,7 +128,7 @@ pub(super) struct State {
     at_end: Vec<Box<dyn FnOnce() + Send>>,
 }
 
-impl State {
+impl CommandState {
     fn add_left(&mut self, left: QuarantineReport) {
         let text = quarantine_text::report(&left);
         if !text.is_empty() {
@@ -362,7 +362,7 @@ impl ProcessHandle {
         self.0.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, CommandState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
