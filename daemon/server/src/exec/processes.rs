@@ -9,6 +9,7 @@ mod input;
 mod linux;
 mod output_pipe;
 mod proc;
+mod spawn;
 
 pub(super) use group::Group;
 pub use group::kill_all;

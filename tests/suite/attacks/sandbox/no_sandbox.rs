@@ -71,6 +71,10 @@ async fn a_command_ends_with_its_shell() {
     let test = SandboxTest::set("none", json!({})).await.unwrap();
     let marker = fixtures::marker();
     let left = format!("sleep {marker} & echo left");
+    let hint = format!(
+        "1 left in the background, ended (`sleep {marker}`): call bash again with \
+         `background: true` for what should stay, without `&`"
+    );
     let daemon = format!("env -i setsid -f sleep {marker}; echo left");
     let sessions = format!(
         "setsid sleep {marker} & setsid -f sleep {marker}; (setsid sleep {marker} &); \
@@ -84,7 +88,7 @@ async fn a_command_ends_with_its_shell() {
         ("trap 'echo asked' TERM; kill 0; echo on", &["asked", "on"], true),
         ("trap 'echo asked' TERM; kill -TERM -- -$$; echo on", &["asked", "on"], true),
         ("cat; echo read", &["read"], true),
-        (&left, &["left", "1 left in the background, ended"], true),
+        (&left, &["left", &hint], true),
         (&daemon, &["left", "1 left in the background, ended"], true),
         (&sessions, &["left", "left in the background, ended"], true),
         ("kill -9 $PPID; sleep 0.2; echo on", &[], false),

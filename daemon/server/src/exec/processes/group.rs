@@ -9,13 +9,9 @@
 //! never get SIGTERM, only SIGKILL.
 
 use std::{
-    ffi::OsStr,
     io,
-    os::unix::{
-        net::UnixStream,
-        process::{CommandExt, ExitStatusExt},
-    },
-    process::{Child, Command, ExitStatus},
+    os::unix::{net::UnixStream, process::ExitStatusExt},
+    process::{Child, ExitStatus},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -27,13 +23,11 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 #[cfg(target_os = "linux")]
 use super::linux::spawn;
-use super::{
-    input::stdin,
-    proc::{self, Process},
-};
+use super::proc::{self, Process};
+#[cfg(not(target_os = "linux"))]
+use super::spawn::spawn;
 use crate::exec::{
     command::{CommandSpec, Exit, ProcessEnd},
-    environment,
     sandbox::{
         PreparedSandbox,
         exit_report::{self, ExitReport},
@@ -241,42 +235,6 @@ impl Processes {
         let too_many_processes = report.too_many_processes;
         ProcessEnd { exit, left_running, too_many_processes, start_error }
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn spawn(spec: &CommandSpec, output: io::PipeWriter) -> io::Result<Started> {
-    match &spec.sandbox {
-        // Uninhabited.
-        Some(prepared) => match **prepared {},
-        None => spawn_shell(spec, &output),
-    }
-}
-
-/// Leader of a command, and the end of a channel if another process reports how the shell ended.
-pub(super) type Started = (Child, Option<UnixStream>);
-
-/// Starts the shell as the leader.
-pub(super) fn spawn_shell(spec: &CommandSpec, output: &io::PipeWriter) -> io::Result<Started> {
-    let shell = |shell: &str, flags: &[&str]| {
-        let mut command = command(OsStr::new(shell), spec);
-        command.args(flags).arg(&spec.command);
-        command.stdout(output.try_clone()?).stderr(output.try_clone()?);
-        command.stdin(stdin(&spec.input)?).spawn()
-    };
-    let child = match shell("bash", &["--noprofile", "--norc", "-c"]) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => shell("sh", &["-c"])?,
-        result => result?,
-    };
-    Ok((child, None))
-}
-
-/// Program of a command as the leader of a group, in the clean environment.
-#[allow(clippy::disallowed_methods, reason = "this is the module that starts processes")]
-pub(super) fn command(program: &OsStr, spec: &CommandSpec) -> Command {
-    let mut command = Command::new(program);
-    command.current_dir(&spec.cwd).env_clear().process_group(0);
-    command.envs(environment::for_command(std::env::vars_os(), spec));
-    command
 }
 
 /// Kills and reaps processes. True when all are gone.

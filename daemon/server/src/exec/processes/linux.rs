@@ -3,8 +3,8 @@
 use std::{ffi::OsStr, io};
 
 use super::{
-    group::{Started, command, spawn_shell},
     input::stdin,
+    spawn::{Started, command, spawn_shell},
 };
 use crate::exec::{
     command::CommandSpec,

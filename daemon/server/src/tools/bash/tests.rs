@@ -33,15 +33,6 @@ async fn a_command_runs_and_its_output_is_the_result() {
         expect!["failed: [cairn] ended by signal 15"],
     )
     .await;
-    check(
-        &fixture,
-        json!({"command": "sleep 60 & echo a"}),
-        expect![[r#"
-            a
-            [cairn] exit code 0
-            [cairn] 1 left in the background, ended (`sleep 60`): call bash again with `background: true` for what should stay, without `&`"#]],
-    )
-    .await;
     check(&fixture, json!({"command": " # nothing\n"}), expect!["failure: `command` is empty."])
         .await;
 }
