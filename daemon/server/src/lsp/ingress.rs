@@ -30,7 +30,7 @@ use super::{
     outbox::Outbox,
     review,
     standard_client::{self, WindowMessage},
-    transport::Answer,
+    transport::AnswerFuture,
 };
 use crate::{
     event::{self, ClientEvent, LazyJson, Pending, Responder, StandardRequest},
@@ -76,7 +76,7 @@ impl Ingress {
     }
 
     /// Does everything that depends on the order of messages before it returns. Never waits.
-    pub(super) fn call(&mut self, request: Request) -> Answer {
+    pub(super) fn call(&mut self, request: Request) -> AnswerFuture {
         if self.phase == Phase::Waiting
             && let Some(accepted) = self.handshake.get()
         {
@@ -104,7 +104,7 @@ impl Ingress {
         }
     }
 
-    fn initialize(&self, request: Request) -> Answer {
+    fn initialize(&self, request: Request) -> AnswerFuture {
         let (method, Some(id), params) = request.into_parts() else { return nothing() };
         let accepted = convert::params(&method, params, serde_json::from_value);
         let welcome = accepted.and_then(handshake::accept).and_then(|accepted| {
@@ -116,7 +116,7 @@ impl Ingress {
         answer(id, welcome)
     }
 
-    fn open(&mut self, request: Request) -> Answer {
+    fn open(&mut self, request: Request) -> AnswerFuture {
         if request.id().is_some() {
             return match self.handshake.get() {
                 Some(Handshake { hello, supports, .. }) if !hello.speaks_agent => {
@@ -169,7 +169,7 @@ impl Ingress {
     }
 
     /// Sends a request of the protocol to the hub.
-    fn agent(&mut self, request: Request) -> Answer {
+    fn agent(&mut self, request: Request) -> AnswerFuture {
         let Some(declared) = protocol::client_request(request.method()) else {
             let unknown = Some(request.method().into());
             return reply(request, Err(Error { data: unknown, ..Error::method_not_found() }));
@@ -183,7 +183,7 @@ impl Ingress {
     }
 
     /// Answers the standard requests of LSP for a review; other methods go to [`Self::agent`].
-    fn standard(&mut self, request: Request, supports: ClientSupport) -> Answer {
+    fn standard(&mut self, request: Request, supports: ClientSupport) -> AnswerFuture {
         match request.method() {
             review::LENSES => self.show(request, |pending, params| {
                 convert::result(&review::lenses(&pending.reviews, &params))
@@ -196,7 +196,7 @@ impl Ingress {
         }
     }
 
-    fn execute(&mut self, request: Request) -> Answer {
+    fn execute(&mut self, request: Request) -> AnswerFuture {
         let (_, id, params) = request.into_parts();
         let Some(id) = id else { return nothing() };
         let command = match commands::parse(params) {
@@ -242,7 +242,7 @@ impl Ingress {
         id: Id,
         params: M::Params,
         words: fn(&M::Result) -> Option<WindowMessage>,
-    ) -> Answer {
+    ) -> AnswerFuture {
         let (responder, replied) = Responder::new();
         let (known, knows) = oneshot::channel();
         self.emit(ClientEvent::Request(event::Request::new::<M>(params, responder)));
@@ -268,7 +268,7 @@ impl Ingress {
         &self,
         request: Request,
         show: impl FnOnce(Pending, P) -> Result<Value, Error> + Send + 'static,
-    ) -> Answer {
+    ) -> AnswerFuture {
         let (method, id, params) = request.into_parts();
         let Some(id) = id else { return nothing() };
         let event = |it| ClientEvent::Standard(StandardRequest::Pending(it));
@@ -278,7 +278,11 @@ impl Ingress {
         }
     }
 
-    fn ask(&self, id: Id, request: impl FnOnce(Responder<LazyJson>) -> event::Request) -> Answer {
+    fn ask(
+        &self,
+        id: Id,
+        request: impl FnOnce(Responder<LazyJson>) -> event::Request,
+    ) -> AnswerFuture {
         self.hand_over(id, |responder| ClientEvent::Request(request(responder)), encode)
     }
 
@@ -286,7 +290,7 @@ impl Ingress {
         &self,
         id: Id,
         request: impl FnOnce(Responder<T>) -> StandardRequest,
-    ) -> Answer {
+    ) -> AnswerFuture {
         let event = |responder| ClientEvent::Standard(request(responder));
         self.hand_over(id, event, |result| encode(LazyJson::new(result, false)))
     }
@@ -297,7 +301,7 @@ impl Ingress {
         id: Id,
         event: impl FnOnce(Responder<T>) -> ClientEvent,
         show: impl FnOnce(T) -> Result<Value, Error> + Send + 'static,
-    ) -> Answer {
+    ) -> AnswerFuture {
         let Some((slot, abort)) = self.live.enter(id.clone()) else {
             return answer(id, Err(convert::duplicate_id()));
         };
@@ -373,16 +377,16 @@ fn encode(result: LazyJson) -> Result<Value, Error> {
     Ok(result)
 }
 
-fn nothing() -> Answer {
+fn nothing() -> AnswerFuture {
     ready(None).boxed()
 }
 
-fn answer(id: Id, outcome: Result<Value, Error>) -> Answer {
+fn answer(id: Id, outcome: Result<Value, Error>) -> AnswerFuture {
     ready(Some(Response::from_parts(id, outcome))).boxed()
 }
 
 /// Answers a request; a notification gets no answer.
-fn reply(request: Request, outcome: Result<Value, Error>) -> Answer {
+fn reply(request: Request, outcome: Result<Value, Error>) -> AnswerFuture {
     match request.into_parts() {
         (_, Some(id), _) => answer(id, outcome),
         (_, None, _) => nothing(),

@@ -36,7 +36,7 @@ const MAX_WAITING: usize = 8 * 1024 * 1024;
 const MAX_WRITE: usize = 64 * 1024;
 
 /// Answer to a message, if it needs one.
-pub(super) type Answer = BoxFuture<'static, Option<Response>>;
+pub(super) type AnswerFuture = BoxFuture<'static, Option<Response>>;
 
 /// Reader of the client's messages.
 pub(super) struct MessageReader<R> {
@@ -54,7 +54,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
     /// ends.
     pub(super) async fn run(
         mut self,
-        mut call: impl FnMut(Request) -> Answer,
+        mut call: impl FnMut(Request) -> AnswerFuture,
         answered: impl Fn(Response),
     ) -> SessionEnd {
         let mut frames = Frames::default();
@@ -84,7 +84,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
     fn take(
         &mut self,
         framed: Framed,
-        call: &mut impl FnMut(Request) -> Answer,
+        call: &mut impl FnMut(Request) -> AnswerFuture,
         answered: &impl Fn(Response),
     ) -> Option<SessionEnd> {
         let body = match framed {
@@ -113,7 +113,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
         None
     }
 
-    fn dispatch(&mut self, request: Request, call: &mut impl FnMut(Request) -> Answer) {
+    fn dispatch(&mut self, request: Request, call: &mut impl FnMut(Request) -> AnswerFuture) {
         let id = request.id().cloned();
         if let Some(id) = &id
             && self.in_flight.len() >= MAX_IN_FLIGHT
@@ -281,7 +281,7 @@ mod tests {
     const LARGE: usize = 2 * 1024 * 1024;
 
     /// Fails in every way a handler can.
-    fn fragile(request: Request) -> Answer {
+    fn fragile(request: Request) -> AnswerFuture {
         let (method, id, _) = request.into_parts();
         match method.as_ref() {
             "at once" => panic!("at once"),
