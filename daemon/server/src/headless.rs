@@ -142,13 +142,11 @@ async fn work(
     let kept = remember == Remember::Conversations;
     let resume = kept.then(|| resume_command(&started.session_id, arguments));
     let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (summary, spent) =
+        (settings::in_words_of_run(&end.summary), Spent { elapsed_ms, ..end.spent });
     let end = RunEnd {
         exit_code: exit_code(&end),
-        turn: TurnEnd {
-            summary: settings::in_words_of_run(&end.summary),
-            spent: Spent { elapsed_ms, ..end.spent },
-            ..end
-        },
+        turn: TurnEnd { summary, spent, ..end },
         session_id: kept.then_some(started.session_id),
         resume,
     };
