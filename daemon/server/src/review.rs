@@ -94,7 +94,7 @@ pub(crate) enum ReviewEvent {
         read: u64,
         found: DiskFound,
     },
-    /// Rest of a request, after the edits or texts that it waits for.
+    /// Code that continues a request once its edits are answered or its texts are read.
     Then(Box<dyn FnOnce(&mut Reviews) + Send>),
 }
 

@@ -80,7 +80,7 @@ pub(crate) enum SessionEvent {
     },
     /// Sessions with a process that started, wrote or ended.
     Processes(HashSet<SessionId>),
-    /// Rest of a request, or of the start, after what it waits for.
+    /// Code that continues a request or the start of the daemon once its background work is done.
     Then(Continuation),
     /// State of the journal: writable or failed.
     Storage(State),

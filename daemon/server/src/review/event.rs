@@ -1,4 +1,4 @@
-//! Facts of events of the reviews, and messages for sessions.
+//! Results of reads for the reviews, and messages of the reviews for sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
