@@ -93,10 +93,12 @@ document.addEventListener("keydown", (event) => {
     composer.escape();
   }
 });
-// The same keys work in the editor and in Cairn's other views, by commands of the extension.
+// VS Code also gets the keys of the page: its key bindings give the answers `y` and `n` wherever the focus is. Only their
+// characters must not land in the box.
 document.addEventListener("keydown", (event) => {
   const answer = answerOf(event);
-  if (answer !== undefined && answerCard(below, answer)) {
+  const isBound = answer === "y" || answer === "n";
+  if (answer !== undefined && (isBound ? below.querySelector(".card") !== null : answerCard(below, answer))) {
     event.preventDefault();
   }
 });
