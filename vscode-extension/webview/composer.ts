@@ -26,6 +26,8 @@ export class Composer {
   #written = "";
   #session = "";
   #state: ViewState | undefined;
+  /** Enter was pressed before the first state came: whether the message is a follow-up. */
+  #early: boolean | undefined;
   #timer: number | undefined;
   #sent: string | undefined;
   /** Reason why something was not sent or attached; empty for none. */
@@ -155,9 +157,14 @@ export class Composer {
   }
 
   update(state: ViewState): void {
+    const early = this.#early;
+    this.#early = undefined;
     this.#state = state;
     this.#stops &&= isBusy(state);
     this.#draw();
+    if (early !== undefined) {
+      this.#submit(early);
+    }
   }
 
   #draw(): void {
@@ -316,7 +323,11 @@ export class Composer {
   #submit(queue: boolean): void {
     const { value } = this.#text;
     const state = this.#state;
-    if (state === undefined || (value.trim() === "" && state.chips.length === 0) || state.readOnly !== "") {
+    if (state === undefined) {
+      this.#early = queue;
+      return;
+    }
+    if ((value.trim() === "" && state.chips.length === 0) || state.readOnly !== "") {
       return;
     }
     if (value.length > MAX_TEXT) {

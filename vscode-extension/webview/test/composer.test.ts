@@ -34,12 +34,15 @@ function file(name: string, bytes: Uint8Array): File {
   return { name, size: bytes.length, arrayBuffer: () => Promise.resolve(bytes.buffer) } as unknown as File;
 }
 
-function open(over: Partial<ViewState> = {}) {
+/** `null`: no state has come yet. */
+function open(over: Partial<ViewState> | null = {}) {
   const posted: FromPage[] = [];
   const composer = new Composer((message) => void posted.push(message));
   composer.setup([]);
   document.body.replaceChildren(composer.element);
-  composer.update({ ...state, ...over });
+  if (over !== null) {
+    composer.update({ ...state, ...over });
+  }
   const box = document.querySelector("textarea");
   if (box === null) {
     throw new Error("no box");
@@ -271,6 +274,16 @@ describe("mentions", () => {
     it.key("Enter");
     expect([it.box.value, it.sent("command")]).toEqual(["", [{ type: "command", name: "cairn.compact" }]]);
   });
+});
+
+it("sends what Enter sent before the first state came, once", () => {
+  const it = open(null);
+  it.write("Is the total safe?");
+  it.key("Enter");
+  expect([it.box.value, it.sent("send")]).toEqual(["Is the total safe?", []]);
+  it.composer.update(state);
+  it.composer.update(state);
+  expect(it.sent("send")).toEqual([{ type: "send", text: "Is the total safe?", context: true, queue: false }]);
 });
 
 it("stops the running task by the second of two presses of Escape, with nothing pressed between", () => {
