@@ -102,7 +102,7 @@ scene("the items of a conversation", { model: true, conversation: "shown" }, () 
       .waitFor();
     await request.say("It failed.", { prompt_tokens: 33_000, completion_tokens: 1_000, total_tokens: 34_000 });
     await window.article(/Done\s*· \S+ s · 34k tokens/u).waitFor();
-    assert.match(await view.locator(".end").nth(1).innerText(), /1 file changed/u);
+    await view.locator(".end").nth(1).getByText("1 file changed").waitFor();
     await window.screenshot("42 items end");
   });
 

@@ -52,7 +52,7 @@ scene("subagents", { script: "subagents", conversation: "folded" }, () => {
     await window.screenshot("subagents-04 ended");
     await answer("node --check src/cart.mjs");
     await window.closed(plan("Plan, 1 of 2 done")).waitFor();
-    assert.equal(await window.spinning("Plan").count(), 0);
+    await window.spinning("Plan").first().waitFor({ state: "detached" });
   });
 
   step("the conversation shows their calls under the calls that started them", async () => {

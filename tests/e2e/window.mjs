@@ -169,12 +169,17 @@ export class Window {
   /** Picks an entry of the list that is open, which closes it or opens another. */
   async choose(label) {
     const row = this.page.locator(ROW, { hasText: label }).first();
+    const isFocused = () => row.evaluate((element) => element.classList.contains("focused"), undefined, ONE_TRY);
     await row.waitFor();
     await tryUntil(
       async () => {
-        // A hover of the box above the list covers the row while the pointer rests there.
-        await this.page.mouse.move(0, 0);
-        await row.click(ONE_TRY);
+        // By keys: a hover of the box above the list may cover the row.
+        for (let left = await this.page.locator(ROW).count(); left > 0 && !(await isFocused()); left -= 1) {
+          await this.inputBox().press("ArrowDown", ONE_TRY);
+        }
+        if (await isFocused()) {
+          await this.inputBox().press("Enter", ONE_TRY);
+        }
       },
       async () => !(await row.isVisible()),
       `the choice of ${label}`,
