@@ -48,6 +48,8 @@ impl LspClient {
             let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
             let id = asked.next;
             asked.next += 1;
+            // The client never answered these, and who asked has stopped waiting.
+            asked.waiting.retain(|_, waits| !waits.is_closed());
             asked.waiting.insert(id, answered);
             id
         };
