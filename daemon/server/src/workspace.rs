@@ -34,7 +34,8 @@ mod walk;
 
 pub use resolve::{PathError, without_dots};
 pub use root_dir::Done;
-use root_dir::{Kind, RootDir};
+use root_dir::RootDir;
+use rustix::fs::FileType;
 pub use several::OpenFolder;
 pub use uri::{canonical_uri, key_of, path_of, uri_of};
 pub use walk::{Entry, Hidden, TRAPPED, Walked};
@@ -264,8 +265,8 @@ impl Workspace {
         let file = folder.open_read(&path.inside).map_err(|error| {
             // Nearly all files are of this kind.
             match folder.kind(&path.inside) {
-                Ok(Kind::File) | Err(_) => io(error),
-                Ok(kind) => ReadError::NotRegular { path: path.to_string(), kind: kind.in_words() },
+                Ok(FileType::RegularFile) | Err(_) => io(error),
+                Ok(kind) => ReadError::NotRegular { path: path.to_string(), kind: in_words(kind) },
             }
         })?;
         match file.metadata().map_err(io)?.len() {
@@ -284,7 +285,7 @@ impl Workspace {
     /// True for a folder.
     pub fn folder_is_there(&self, path: &WorkspacePath) -> bool {
         path.inside.as_os_str().is_empty()
-            || matches!(self.held[path.folder].kind(&path.inside), Ok(Kind::Folder))
+            || matches!(self.held[path.folder].kind(&path.inside), Ok(FileType::Directory))
     }
 
     /// True if the file has other names (hard links), which a change would affect as well.
@@ -295,7 +296,8 @@ impl Workspace {
     /// True for a regular file without other names (hard links).
     pub fn has_one_name(&self, path: &WorkspacePath) -> bool {
         let folder = &self.held[path.folder];
-        matches!(folder.kind(&path.inside), Ok(Kind::File)) && !folder.has_hard_links(&path.inside)
+        matches!(folder.kind(&path.inside), Ok(FileType::RegularFile))
+            && !folder.has_hard_links(&path.inside)
     }
 
     fn path_in(&self, folder: usize, inside: &Path) -> WorkspacePath {
@@ -368,6 +370,18 @@ fn read_bounded(path: &WorkspacePath, file: &mut File) -> Result<Vec<u8>, ReadEr
         return Err(ReadError::TooLarge { path: path.to_string(), bytes: bytes.len() as u64 });
     }
     Ok(bytes)
+}
+
+fn in_words(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a folder",
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::BlockDevice | FileType::CharacterDevice => "a device",
+        FileType::Unknown => "something else",
+    }
 }
 
 #[cfg(test)]

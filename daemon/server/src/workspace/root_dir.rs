@@ -5,19 +5,29 @@
 
 use std::{
     ffi::OsStr,
-    fs::{File, Metadata},
+    fs::{File, Metadata, Permissions},
     io::{self, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Component, Path, PathBuf},
 };
 
-mod entry;
 mod folder;
 #[cfg(test)]
 mod tests;
 
-pub(super) use entry::Kind;
-use entry::NewFileAccess;
 use folder::Folder;
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, Stat, mkdirat, openat, renameat, statat, unlinkat},
+    io::Errno,
+};
+
+use super::nofollow::open_file;
+
+const CREATE: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// Result of a change that applies only to the file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,21 +56,25 @@ impl RootDir {
     }
 
     /// Kind of the entry at a path. Does not follow a link there.
-    pub(super) fn kind(&self, inside: &Path) -> io::Result<Kind> {
-        let place = self.place(inside)?;
-        place.folder.kind(place.name)
+    pub(super) fn kind(&self, inside: &Path) -> io::Result<FileType> {
+        Ok(FileType::from_raw_mode(self.stat(inside)?.st_mode))
     }
 
     /// True for a regular file with more than one name.
     pub(super) fn has_hard_links(&self, inside: &Path) -> bool {
-        let count = self.place(inside).and_then(|place| place.folder.file_names(place.name));
-        count.is_ok_and(|count| count > 1)
+        let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        self.stat(inside).is_ok_and(|stat| is_file(&stat) && stat.st_nlink > 1)
+    }
+
+    fn stat(&self, inside: &Path) -> io::Result<Stat> {
+        let place = self.place(inside)?;
+        Ok(statat(&place.folder.0, place.name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Opens a regular file for reading.
     pub(super) fn open_read(&self, inside: &Path) -> io::Result<File> {
         let place = self.place(inside)?;
-        place.folder.open_file(place.name)
+        open_file(&place.folder.0, place.name)
     }
 
     /// Creates a file with this text, and missing folders. Fails if the path exists. A reader never
@@ -76,8 +90,8 @@ impl RootDir {
         let Place { folder, name } = self.place(inside)?;
         let temporary = temporary_name();
         let temporary = OsStr::new(&temporary);
-        let access = mode.map_or(NewFileAccess::Default, |_| NewFileAccess::Private);
-        let mut file = folder.create_file(temporary, access)?;
+        let access = Mode::from_raw_mode(if mode.is_some() { 0o600 } else { 0o666 });
+        let mut file = File::from(openat(&folder.0, temporary, CREATE, access)?);
         let created = (|| {
             file.write_all(bytes)?;
             mode.map_or(Ok(()), |mode| set_mode(&file, mode))?;
@@ -86,7 +100,7 @@ impl RootDir {
             folder.rename_to_free(temporary, &folder, name)
         })();
         if created.is_err() {
-            let _ = folder.remove_file(temporary);
+            let _ = unlinkat(&folder.0, temporary, AtFlags::empty());
         }
         created
     }
@@ -96,7 +110,9 @@ impl RootDir {
         let place = self.place(inside)?;
         let temporary = temporary_name();
         let temporary = OsStr::new(&temporary);
-        let mut file = place.folder.create_file(temporary, NewFileAccess::Private)?;
+        let private = Mode::from_raw_mode(0o600);
+        let folder = &place.folder.0;
+        let mut file = File::from(openat(folder, temporary, CREATE, private)?);
         let replaced = (|| {
             file.write_all(bytes)?;
             set_mode(&file, mode_of(&read.metadata()?))?;
@@ -105,11 +121,11 @@ impl RootDir {
             if !place.is_unchanged(read)? {
                 return Ok(Done::Changed);
             }
-            place.folder.replace_file(temporary, place.name)?;
+            renameat(folder, temporary, folder, place.name)?;
             Ok(Done::Done)
         })();
         if !matches!(replaced, Ok(Done::Done)) {
-            let _ = place.folder.remove_file(temporary);
+            let _ = unlinkat(folder, temporary, AtFlags::empty());
         }
         replaced
     }
@@ -120,14 +136,14 @@ impl RootDir {
         if !place.is_unchanged(read)? {
             return Ok(Done::Changed);
         }
-        place.folder.remove_file(place.name)?;
+        unlinkat(&place.folder.0, place.name, AtFlags::empty())?;
         Ok(Done::Done)
     }
 
     /// Removes an empty folder.
     pub(super) fn remove_empty(&self, inside: &Path) -> io::Result<()> {
         let place = self.place(inside)?;
-        place.folder.remove_folder(place.name)
+        Ok(unlinkat(&place.folder.0, place.name, AtFlags::REMOVEDIR)?)
     }
 
     /// Moves the file that was read to a free path in this folder or another one. Creates missing
@@ -153,12 +169,11 @@ impl RootDir {
 
     /// Creates the missing folders of a path.
     fn create_folders(&self, inside: &Path) -> io::Result<()> {
-        let mut at = self.held.try_clone()?;
+        let mut at = self.held.open_below(&[])?;
         for name in plain_names(inside)? {
-            match at.create_folder(name) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
+            match mkdirat(&at.0, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
             }
             at = at.open_below(&[name])?;
         }
@@ -184,19 +199,23 @@ struct Place<'a> {
 impl Place<'_> {
     /// True if the file that was read is there, unchanged and without other names.
     fn is_unchanged(&self, read: &File) -> io::Result<bool> {
-        let now = self.folder.open_file(self.name)?;
-        let ((then, _), (now, names)) = (Folder::state(read)?, Folder::state(&now)?);
-        Ok(then == now && names == 1)
+        let now = open_file(&self.folder.0, self.name)?.metadata()?;
+        Ok(stamp(&read.metadata()?) == stamp(&now) && now.nlink() == 1)
     }
+}
+
+/// Device and number of a file, its size and the time of its last write; independent of its path.
+fn stamp(data: &Metadata) -> (u64, u64, u64, i64, i64) {
+    (data.dev(), data.ino(), data.len(), data.mtime(), data.mtime_nsec())
 }
 
 /// Permission bits of a file.
 pub(super) fn mode_of(metadata: &Metadata) -> u32 {
-    std::os::unix::fs::MetadataExt::mode(metadata) & 0o7777
+    metadata.mode() & 0o7777
 }
 
 fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
+    file.set_permissions(Permissions::from_mode(mode))
 }
 
 /// Components of a path that has only plain names.
