@@ -23,7 +23,7 @@ use crate::{
     store::{
         journal::{self, Journal, Writer},
         session_list::{self, Newest},
-        sessions::{self, EndedLine, Hold, Line, Loaded, TurnLine},
+        sessions::{self, EndedLine, Line, Loaded, TurnLine},
     },
 };
 
@@ -86,8 +86,8 @@ impl Sessions {
         let settings = self.config.turn_settings(&self.config.choice.info.name);
         let machine = machine(settings, facts.memory, facts.unheard);
         let (journal, read_only) = match hold {
-            Hold::Ours(journal) => (started(Writer::spawn(journal, self.on_storage())), None),
-            Hold::ReadOnly(cause) => (None, Some(cause)),
+            Ok(journal) => (started(Writer::spawn(journal, self.on_storage())), None),
+            Err(cause) => (None, Some(cause)),
         };
         let (turn, plan) = (facts.turn, facts.plan);
         let mode = turn.as_ref().map_or(self.config.settings.review_mode, |(turn, _)| turn.mode);

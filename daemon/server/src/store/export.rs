@@ -82,32 +82,17 @@ fn write(journal: &Path, format: ExportFormat, out: impl Write) -> io::Result<()
         ExportFormat::Markdown => Box::new(markdown::Markdown::default()),
         ExportFormat::Replay => Box::new(replay::Replay::default()),
     };
-    let (mut fault, mut unknown) = (None, 0);
+    let mut unknown = 0;
     // A key that became known after a line was written is still in the journal.
     let redactor = secrets::redactor();
     let recovery = journal::read(journal, |record| {
-        let written = match serde_json::from_slice(&redactor.bytes(record.json)) {
-            Ok(line) => form.line(line, &mut out),
-            Err(_) => {
-                unknown += 1;
-                Ok(())
-            }
-        };
-        match written {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                fault = Some(error);
-                ControlFlow::Break(())
-            }
+        match serde_json::from_slice(&redactor.bytes(record.json)) {
+            Ok(line) => form.line(line, &mut out)?,
+            Err(_) => unknown += 1,
         }
+        Ok(ControlFlow::Continue(()))
     })?;
-    fault.map_or(Ok(()), Err)?;
-    let lost = match recovery.damage {
-        journal::Damage::Corrupt { lost } => lost,
-        // An unfinished line, which its writer is writing or died at.
-        journal::Damage::None | journal::Damage::Torn { .. } => 0,
-    };
-    form.end(unknown + lost, &mut out)?;
+    form.end(unknown + recovery.lost, &mut out)?;
     out.flush()
 }
 

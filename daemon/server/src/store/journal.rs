@@ -62,14 +62,8 @@ pub struct Journal {
 /// Result of opening a journal.
 #[derive(Debug)]
 pub struct Opened {
-    pub access: JournalAccess,
+    pub journal: Result<Journal, ReadOnly>,
     pub recovery: Recovery,
-}
-
-#[derive(Debug)]
-pub enum JournalAccess {
-    Write(Journal),
-    Read(ReadOnly),
 }
 
 /// Reasons for which nothing can be appended.
@@ -83,26 +77,23 @@ pub enum ReadOnly {
     Refused(io::Error),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// For callers that only report the reason.
+impl From<ReadOnly> for io::Error {
+    fn from(reason: ReadOnly) -> Self {
+        match reason {
+            ReadOnly::Locked => Self::new(ErrorKind::WouldBlock, "another window has it"),
+            ReadOnly::Corrupt => Self::new(ErrorKind::InvalidData, "it is damaged"),
+            ReadOnly::Refused(error) => error,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovery {
     /// Number of records read.
     pub records: u64,
-    pub damage: Damage,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Damage {
-    None,
-    /// The file ended in an incomplete record. `saved` is the file that it was moved to. `None`: it was
-    /// left in place, because this process may not write and the writer may still be alive.
-    Torn {
-        bytes: u64,
-        saved: Option<PathBuf>,
-    },
-    /// So many lines were not read: the first bad one and all behind it.
-    Corrupt {
-        lost: u64,
-    },
+    /// Number of lines that were not read because good ones follow a bad one: that one and all behind it.
+    pub lost: u64,
 }
 
 /// Position between two records.
@@ -141,8 +132,12 @@ impl Journal {
         Ok(Self::at(file, Mark { end: 0, next: 1 }, lock))
     }
 
-    /// Passes each valid record to `visit`, in order, and repairs the end of the file.
-    pub fn open(path: &Path, mut visit: impl FnMut(JournalRecord<'_>)) -> io::Result<Opened> {
+    /// Passes each valid record to `visit`, in order, and repairs the end of the file. An error of
+    /// `visit` leaves the file as it is.
+    pub fn open(
+        path: &Path,
+        mut visit: impl FnMut(JournalRecord<'_>) -> io::Result<()>,
+    ) -> io::Result<Opened> {
         let (file, refused) = match files::open(path, &mut appending()) {
             Err(error) if is_refusal(&error) => (files::open(path, &mut options())?, Some(error)),
             file => (file?, None),
@@ -159,26 +154,15 @@ impl Journal {
         if is_removed(&file)? {
             return Err(ErrorKind::NotFound.into());
         }
-        let scan = lines::scan(&file, |record| {
-            visit(record);
-            ControlFlow::Continue(())
-        })?;
-        let mut recovery = Recovery::of(&scan);
-        let access = match (lock, &mut recovery.damage) {
-            (Err(reason), _) => JournalAccess::Read(reason),
-            (Ok(_), Damage::Corrupt { .. }) => JournalAccess::Read(ReadOnly::Corrupt),
-            (Ok(lock), Damage::None) => {
-                JournalAccess::Write(Self::at(file, Mark::behind(&scan), lock))
+        let scan = lines::scan(&file, |record| visit(record).map(ControlFlow::Continue))?;
+        let journal = lock.and_then(|lock| {
+            if scan.good_in_rest {
+                return Err(ReadOnly::Corrupt);
             }
-            (Ok(lock), Damage::Torn { saved, .. }) => match cut_off(path, &file, scan.end) {
-                Ok(path) => {
-                    *saved = Some(path);
-                    JournalAccess::Write(Self::at(file, Mark::behind(&scan), lock))
-                }
-                Err(error) => JournalAccess::Read(ReadOnly::Refused(error)),
-            },
-        };
-        Ok(Opened { access, recovery })
+            cut_off(path, &file, &scan).map_err(ReadOnly::Refused)?;
+            Ok(Self::at(file, Mark::behind(&scan), lock))
+        });
+        Ok(Opened { journal, recovery: Recovery::of(&scan) })
     }
 
     /// Appends all of them with one write, or none: then they are still the caller's to keep.
@@ -248,14 +232,7 @@ impl Mark {
 
 impl Recovery {
     fn of(scan: &Scan) -> Self {
-        let damage = if scan.rest == 0 {
-            Damage::None
-        } else if scan.good_in_rest {
-            Damage::Corrupt { lost: scan.lines_in_rest }
-        } else {
-            Damage::Torn { bytes: scan.rest, saved: None }
-        };
-        Self { records: scan.records, damage }
+        Self { records: scan.records, lost: if scan.good_in_rest { scan.lines_in_rest } else { 0 } }
     }
 }
 
@@ -263,7 +240,7 @@ impl Recovery {
 /// tells of no damage behind the place where `visit` stopped.
 pub fn read(
     path: &Path,
-    visit: impl FnMut(JournalRecord<'_>) -> ControlFlow<()>,
+    visit: impl FnMut(JournalRecord<'_>) -> io::Result<ControlFlow<()>>,
 ) -> io::Result<Recovery> {
     let file = files::open(path, &mut options())?;
     Ok(Recovery::of(&lines::scan(&file, visit)?))
@@ -365,12 +342,15 @@ impl Drop for Lock {
     }
 }
 
-/// Copies the bytes after `end` to another file, then cuts them off.
-fn cut_off(path: &Path, file: &File, end: u64) -> io::Result<PathBuf> {
+/// Copies the bytes behind the valid records to another file, then cuts them off.
+fn cut_off(path: &Path, file: &File, scan: &Scan) -> io::Result<()> {
+    if scan.rest == 0 {
+        return Ok(());
+    }
     let (saved, mut copy) = new_beside(path)?;
     let copied = (|| {
         let mut rest = file;
-        rest.seek(SeekFrom::Start(end))?;
+        rest.seek(SeekFrom::Start(scan.end))?;
         io::copy(&mut rest, &mut copy)?;
         copy.sync_all()?;
         sync_folder(folder_of(path)?)
@@ -380,9 +360,8 @@ fn cut_off(path: &Path, file: &File, end: u64) -> io::Result<PathBuf> {
         let _ = fs::remove_file(&saved);
         return Err(error);
     }
-    file.set_len(end)?;
-    file.sync_all()?;
-    Ok(saved)
+    file.set_len(scan.end)?;
+    file.sync_all()
 }
 
 fn new_beside(path: &Path) -> io::Result<(PathBuf, File)> {

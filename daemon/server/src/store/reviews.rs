@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 
 use super::{
     blobs::{Blobs, Sha256Hex},
-    journal::{Journal, JournalAccess, ReadOnly, State},
+    journal::{Journal, State},
 };
 
 /// Version of the lines below. A journal with a higher one is not read.
@@ -418,26 +418,17 @@ fn open(path: &Path) -> io::Result<(Journal, Live)> {
         journal.sync()?;
         return Ok((journal, Live { version: VERSION, ..live }));
     }
-    let mut fault = None;
-    let opened = Journal::open(path, |record| match serde_json::from_slice(record.json) {
-        Ok(line) => live.add(line),
-        Err(error) => fault = fault.take().or(Some((record.sequence, error))),
-    })?;
-    let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let opened = Journal::open(path, |record| {
+        let line = serde_json::from_slice(record.json);
+        live.add(line.map_err(|error| invalid(format!("line {}: {error}", record.sequence)))?);
+        Ok(())
+    });
+    // Before a line that cannot be read: the newer version explains it.
     if live.version > VERSION {
-        return refused(format!("version {} is newer than this Cairn", live.version));
+        return Err(invalid(format!("version {} is newer than this Cairn", live.version)));
     }
-    if let Some((sequence, error)) = fault {
-        return refused(format!("line {sequence}: {error}"));
-    }
-    match opened.access {
-        JournalAccess::Write(journal) => Ok((journal, live)),
-        JournalAccess::Read(ReadOnly::Locked) => {
-            Err(io::Error::new(io::ErrorKind::WouldBlock, "another window keeps them"))
-        }
-        JournalAccess::Read(ReadOnly::Corrupt) => refused("they are damaged".into()),
-        JournalAccess::Read(ReadOnly::Refused(error)) => Err(error),
-    }
+    Ok((opened?.journal?, live))
 }
 
 /// Rewrites a journal in which most lines are outdated.

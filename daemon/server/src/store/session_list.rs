@@ -6,6 +6,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs, io, mem,
+    ops::ControlFlow,
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -16,8 +17,8 @@ use cairn_protocol::{
 };
 
 use super::{
-    journal::{self, Journal, JournalAccess, ReadOnly},
-    sessions::{self, Digest, DigestReader, ForkedFrom, Hold, Line, Loaded},
+    journal::{self, Journal, ReadOnly},
+    sessions::{self, Digest, DigestReader, ForkedFrom, Line, Loaded},
 };
 
 /// Facts about a session that this process has in memory.
@@ -94,7 +95,7 @@ pub fn newest(folder: &Path) -> Option<Newest> {
     let newest = entries(folder).ok()?.into_iter().next()?;
     let path = sessions::journal_path(folder, &newest.id);
     match sessions::load(&path) {
-        Ok(Loaded { hold: Hold::ReadOnly(cause), .. }) => {
+        Ok(Loaded { hold: Err(cause), .. }) => {
             tracing::warn!("{} is not restored: {}", path.display(), cause.message.english());
             (cause.reason == ReadOnlyReason::OpenElsewhere).then_some(Newest::Elsewhere)
         }
@@ -202,15 +203,14 @@ pub fn rename(folder: &Path, id: &SessionId, name: Option<String>) -> Result<(),
     let path = sessions::journal_path(folder, id);
     let used = fs::metadata(&path)?.modified()?;
     let mut reader = DigestReader::default();
-    let mut journal = match Journal::open(&path, |record| reader.add(record.json))?.access {
-        JournalAccess::Write(journal) => journal,
-        JournalAccess::Read(ReadOnly::Locked) => return Err(Fault::Locked),
-        JournalAccess::Read(ReadOnly::Corrupt) => {
-            let error = io::Error::new(io::ErrorKind::InvalidData, "its file is damaged");
-            return Err(Fault::Io(error));
-        }
-        JournalAccess::Read(ReadOnly::Refused(error)) => return Err(Fault::Io(error)),
-    };
+    let opened = Journal::open(&path, |record| {
+        reader.add(record.json);
+        Ok(())
+    })?;
+    let mut journal = opened.journal.map_err(|reason| match reason {
+        ReadOnly::Locked => Fault::Locked,
+        other => Fault::Io(other.into()),
+    })?;
     let line = Line::Digest(Digest { name, ..reader.done() });
     journal.append(&[serde_json::to_vec(&line).map_err(io::Error::other)?])?;
     journal.sync()?;
@@ -345,18 +345,11 @@ fn digest(path: &Path) -> Option<Digest> {
 
 /// Passes the lines of a journal to `visit`, with their numbers.
 fn each(path: &Path, mut visit: impl FnMut(u64, Line) -> io::Result<()>) -> io::Result<()> {
-    let mut fault = None;
     journal::read(path, |record| {
-        let line = serde_json::from_slice(record.json).map_err(io::Error::other);
-        match line.and_then(|line| visit(record.sequence, line)) {
-            Ok(()) => std::ops::ControlFlow::Continue(()),
-            Err(error) => {
-                fault = Some(error);
-                std::ops::ControlFlow::Break(())
-            }
-        }
+        visit(record.sequence, serde_json::from_slice(record.json)?)?;
+        Ok(ControlFlow::Continue(()))
     })?;
-    fault.map_or(Ok(()), Err)
+    Ok(())
 }
 
 /// The line in the journal of a fork.

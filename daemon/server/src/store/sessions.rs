@@ -32,7 +32,7 @@ pub use self::{
     },
     transcript::{Page, PageEnd},
 };
-use super::journal::{self, Damage, Journal, JournalAccess, Recovery};
+use super::journal::{self, Journal, Recovery};
 
 mod attached;
 mod digest;
@@ -56,7 +56,7 @@ pub struct Loaded {
     pub page: Page,
     /// Number of messages of the transcript.
     pub messages: u32,
-    pub hold: Hold,
+    pub hold: Result<Journal, ReadOnly>,
 }
 
 /// Facts that the lines of a session tell.
@@ -83,13 +83,6 @@ pub struct Facts {
     pub subagents: Vec<SubagentNotification>,
     /// Highest revision in the journal and the transcript.
     pub rev: u32,
-}
-
-/// Access of this process to a session.
-#[derive(Debug)]
-pub enum Hold {
-    Ours(Journal),
-    ReadOnly(ReadOnly),
 }
 
 /// Number of ended plans that are kept in memory.
@@ -128,27 +121,26 @@ pub fn begun(origin: &Origin) -> Vec<u8> {
 /// Reads a whole session, and locks its journal unless another process has it.
 pub fn load(path: &Path) -> io::Result<Loaded> {
     let mut reading = Reading::default();
-    let mut unreadable = None;
     let opened = Journal::open(path, |record| {
-        match serde_json::from_slice(record.json) {
-            Ok(line) => reading.add(line),
-            // A line of a later version, most likely.
-            Err(error) => unreadable = unreadable.take().or(Some((record.sequence, error))),
-        };
+        // A line of a later version, most likely.
+        let line = serde_json::from_slice(record.json)
+            .map_err(|error| fault(format!("line {}: {error}", record.sequence)))?;
+        reading.add(line);
+        Ok(())
     })?;
-    if let Some((number, error)) = unreadable {
-        return Err(fault(format!("line {number}: {error}")));
-    }
-    let hold = match opened.access {
-        JournalAccess::Write(journal) => Hold::Ours(journal),
-        JournalAccess::Read(reason) => Hold::ReadOnly(ReadOnly::from(&match reason {
+    let Recovery { records, lost } = opened.recovery;
+    let hold = opened.journal.map_err(|reason| {
+        ReadOnly::from(&match reason {
             journal::ReadOnly::Locked => ReadOnlyProblem::SessionInOtherWindow,
-            journal::ReadOnly::Corrupt => damaged(&opened.recovery),
+            journal::ReadOnly::Corrupt => {
+                let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
+                ReadOnlyProblem::JournalDamaged { records: number(records), lost: number(lost) }
+            }
             journal::ReadOnly::Refused(error) => {
                 ReadOnlyProblem::JournalNotWritable { reason: error.to_string() }
             }
-        })),
-    };
+        })
+    });
     reading.done(hold)
 }
 
@@ -160,18 +152,12 @@ pub fn page(path: &Path, end: PageEnd) -> io::Result<Option<Page>> {
         if let Ok(line) = serde_json::from_slice(record.json) {
             transcript.add(&line);
         }
-        if transcript.is_complete() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        Ok(match transcript.is_complete() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
     })?;
     Ok(transcript.page())
-}
-
-fn damaged(recovery: &Recovery) -> ReadOnlyProblem {
-    let lost = match recovery.damage {
-        Damage::Corrupt { lost } => lost,
-        Damage::None | Damage::Torn { .. } => 0,
-    };
-    let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
-    ReadOnlyProblem::JournalDamaged { records: number(recovery.records), lost: number(lost) }
 }
 
 fn fault(what: impl Into<String>) -> io::Error {
@@ -254,7 +240,7 @@ impl Reading {
         keep_plan(&mut self.facts.history, self.facts.plan.as_ref(), &turn_id, task, reason);
     }
 
-    fn done(mut self, hold: Hold) -> io::Result<Loaded> {
+    fn done(mut self, hold: Result<Journal, ReadOnly>) -> io::Result<Loaded> {
         let streamed = unfinished(&self.streamed);
         if let Some(record) = &streamed {
             self.transcript.record(record);

@@ -66,7 +66,7 @@ pub(super) fn encode(line: &mut Vec<u8>, sequence: u64, json: &[u8]) -> Result<(
 /// Visits the good lines the file begins with, until `visit` has enough.
 pub(super) fn scan(
     mut file: &File,
-    mut visit: impl FnMut(JournalRecord<'_>) -> ControlFlow<()>,
+    mut visit: impl FnMut(JournalRecord<'_>) -> io::Result<ControlFlow<()>>,
 ) -> io::Result<Scan> {
     file.rewind()?;
     // Another process may append: the file could grow as fast as it is read.
@@ -82,7 +82,7 @@ pub(super) fn scan(
             Some(record) if scan.rest == 0 && record.sequence == scan.records + 1 => {
                 scan.records += 1;
                 scan.end += length;
-                if visit(record).is_break() {
+                if visit(record)?.is_break() {
                     return Ok(scan);
                 }
             }

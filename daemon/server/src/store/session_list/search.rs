@@ -98,13 +98,13 @@ fn first_match(
     let read = journal::read(&sessions::journal_path(folder, &entry.id), |record| {
         stopped = spent(record.json.len() as u64);
         if stopped {
-            return ControlFlow::Break(());
+            return Ok(ControlFlow::Break(()));
         }
         // A line of a later version is left out.
         if let Ok(parsed) = serde_json::from_slice(record.json) {
             line = in_line(&parsed, needle);
         }
-        if line.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        Ok(if line.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     });
     match (read, stopped) {
         (_, true) => ControlFlow::Break(()),

@@ -21,11 +21,11 @@ pub fn attached(path: &Path, turn: &TurnId) -> io::Result<Vec<Attached>> {
     journal::read(path, |record| {
         // A line of a later version is left out.
         let Ok(line) = serde_json::from_slice::<Line>(record.json) else {
-            return ControlFlow::Continue(());
+            return Ok(ControlFlow::Continue(()));
         };
         if let Line::Turn(other) = &line {
             if is_inside {
-                return ControlFlow::Break(());
+                return Ok(ControlFlow::Break(()));
             }
             is_inside = other.turn_id == *turn;
         }
@@ -37,12 +37,12 @@ pub fn attached(path: &Path, turn: &TurnId) -> io::Result<Vec<Attached>> {
             for one in items.flat_map(Item::attached) {
                 bytes += one.size();
                 if bytes > MOST {
-                    return ControlFlow::Break(());
+                    return Ok(ControlFlow::Break(()));
                 }
                 found.push(one.clone());
             }
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(found)
 }

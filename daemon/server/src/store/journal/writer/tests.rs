@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::store::journal::{
-    Journal, JournalAccess,
+    Journal,
     tests::{Disk, Fault, folder, on_faulty_disk, records},
 };
 
@@ -52,7 +52,7 @@ impl Fixture {
     fn reaches(&self, count: u64) -> bool {
         let deadline = Instant::now() + LONG;
         loop {
-            let read = super::super::read(&self.path, |_| ControlFlow::Continue(()));
+            let read = super::super::read(&self.path, |_| Ok(ControlFlow::Continue(())));
             if read.is_ok_and(|recovery| recovery.records == count) {
                 return true;
             }
@@ -198,8 +198,8 @@ fn closing_saves_records_frees_the_lock_and_reports_unsaved_ones() {
     let fixture = Fixture::patient();
     fixture.writer.append("1").unwrap();
     assert_eq!(close(fixture.writer), Ok(()));
-    let opened = Journal::open(&fixture.path, |_| ()).unwrap();
-    assert!(matches!(opened.access, JournalAccess::Write(_)));
+    let opened = Journal::open(&fixture.path, |_| Ok(())).unwrap();
+    assert!(opened.journal.is_ok());
     drop(opened);
     assert_eq!(records(&fixture.path), ["1"]);
 
@@ -207,8 +207,8 @@ fn closing_saves_records_frees_the_lock_and_reports_unsaved_ones() {
     fixture.fail([Fault::Write(0), Fault::Write(0), Fault::Write(0)]);
     fixture.writer.append("1").unwrap();
     close(fixture.writer).unwrap_err();
-    let opened = Journal::open(&fixture.path, |_| ()).unwrap();
-    assert!(matches!(opened.access, JournalAccess::Write(_)));
+    let opened = Journal::open(&fixture.path, |_| Ok(())).unwrap();
+    assert!(opened.journal.is_ok());
 }
 
 #[test]
@@ -275,7 +275,7 @@ proptest! {
                 let mut found = Vec::new();
                 super::super::read(&fixture.path, |record| {
                     found.push(String::from_utf8(record.json.to_vec()).unwrap());
-                    ControlFlow::Continue(())
+                    Ok(ControlFlow::Continue(()))
                 }).unwrap();
                 prop_assert_eq!(&found, &made);
             }
