@@ -41,22 +41,8 @@ fn file_name(path: &WorkspacePath) -> String {
 
 /// Edit distance of two names, if it is small for their length.
 fn distance(a: &str, b: &str) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let limit = a.len().min(b.len()) / 4;
-    if a.len().abs_diff(b.len()) > limit {
-        return None;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().filter(|&distance| distance <= limit)
+    let limit = a.chars().count().min(b.chars().count()) / 4;
+    Some(strsim::levenshtein(a, b)).filter(|&distance| distance <= limit)
 }
 
 #[cfg(test)]

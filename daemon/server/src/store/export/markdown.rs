@@ -9,6 +9,7 @@ use cairn_core::{
     conversation::{
         AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall, ToolResult,
     },
+    sanitize::visible,
     turn::Record,
 };
 use cairn_protocol::{
@@ -142,20 +143,18 @@ fn session(header: &Header, out: &mut dyn Write) -> io::Result<()> {
 
 fn assistant(message: &AssistantMessage, out: &mut dyn Write) -> io::Result<()> {
     for block in &message.blocks {
-        match block {
-            Block::Text(text) if text.trim().is_empty() => {}
-            Block::Text(text) => writeln!(out, "### Assistant\n\n{}", fenced("markdown", text))?,
-            Block::Thinking { text, .. } if text.trim().is_empty() => {}
-            Block::Thinking { text, .. } => {
-                writeln!(out, "### Assistant, thinking\n\n{}", fenced("text", text))?;
+        let (what, language, text) = match block {
+            Block::Text(text) => ("", "markdown", text.clone()),
+            Block::Thinking { text, .. } => (", thinking", "text", text.clone()),
+            Block::Reasoning { summary, .. } => (", thinking", "text", summary.join("\n\n")),
+            Block::RedactedThinking(_) | Block::Returned { .. } => continue,
+            Block::ToolCall(call) => {
+                tool_call(call, out)?;
+                continue;
             }
-            Block::Reasoning { summary, .. } if summary.is_empty() => {}
-            Block::Reasoning { summary, .. } => {
-                let text = summary.join("\n\n");
-                writeln!(out, "### Assistant, thinking\n\n{}", fenced("text", &text))?;
-            }
-            Block::RedactedThinking(_) | Block::Returned { .. } => {}
-            Block::ToolCall(call) => tool_call(call, out)?,
+        };
+        if !text.trim().is_empty() {
+            writeln!(out, "### Assistant{what}\n\n{}", fenced(language, &text))?;
         }
     }
     Ok(())
@@ -260,22 +259,4 @@ fn longest_run(text: &str) -> usize {
         longest = longest.max(run);
     }
     longest
-}
-
-/// Replaces control characters and characters that change the direction of text by visible escapes.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        let hidden = match character {
-            '\n' | '\t' => false,
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}' => true,
-            other => other.is_control(),
-        };
-        if hidden {
-            shown.extend(character.escape_unicode());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
 }
