@@ -1,8 +1,11 @@
 //! Output of a command in bounded memory: its beginning and its end, as plain text.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
-use cairn_core::terminal_text::plain;
+use cairn_core::{
+    process::{OutputRing, Piece},
+    terminal_text::plain,
+};
 
 /// Bytes kept from the beginning and from the end.
 pub const HEAD_BYTES: usize = 10 * 1024;
@@ -38,60 +41,53 @@ impl Captured {
 }
 
 /// Collector of output: keeps the first and the last bytes.
-#[derive(Default)]
 pub(super) struct Collector {
     head: Vec<u8>,
-    tail: VecDeque<u8>,
-    total: u64,
+    tail: OutputRing,
     tap: Option<OutputTap>,
 }
 
 impl Collector {
     /// Creates a collector that passes on what it gets.
     pub(super) fn new(tap: Option<OutputTap>) -> Self {
-        Self { tap, ..Self::default() }
+        Self { head: Vec::new(), tail: OutputRing::new(TAIL_BYTES), tap }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
         if let Some(receive) = &self.tap {
             receive(bytes);
         }
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - self.head.len()));
         self.head.extend_from_slice(head);
-        let rest = &rest[rest.len().saturating_sub(TAIL_BYTES)..];
-        let overflow = (self.tail.len() + rest.len()).saturating_sub(TAIL_BYTES);
-        self.tail.drain(..overflow);
-        self.tail.extend(rest);
+        self.tail.push(rest);
     }
 
     pub(super) fn total(&self) -> u64 {
-        self.total
+        self.head.len() as u64 + self.tail.end()
     }
 
     pub(super) fn finish(self) -> Captured {
-        let Self { head, tail, total, .. } = self;
-        let mut tail = Vec::from(tail);
-        let dropped = total - (head.len() + tail.len()) as u64;
+        let total_bytes = self.total();
+        // Without a part of a character at its beginning.
+        let Piece { bytes: tail, missed, .. } = self.tail.since(0, TAIL_BYTES);
+        let mut head = self.head;
         if head.contains(&0) || tail.contains(&0) {
-            return Captured { total_bytes: total, binary: true, ..Captured::default() };
+            return Captured { total_bytes, binary: true, ..Captured::default() };
         }
-        if dropped == 0 {
-            let mut all = head;
-            all.append(&mut tail);
-            return Captured { head: plain(&all), total_bytes: total, ..Captured::default() };
+        if missed == 0 {
+            head.extend(tail);
+            return Captured { head: plain(&head), total_bytes, ..Captured::default() };
         }
-        // Bytes of a character that was cut at the gap are dropped too.
-        let start = tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+        // A character that was cut at the gap is dropped too.
         let end = match std::str::from_utf8(&head) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Ok(_) | Err(_) => head.len(),
         };
         Captured {
             head: plain(&head[..end]),
-            tail: plain(&tail[start..]),
-            total_bytes: total,
-            dropped: dropped + (head.len() - end + start) as u64,
+            tail: plain(&tail),
+            total_bytes,
+            dropped: missed + (head.len() - end) as u64,
             binary: false,
         }
     }
@@ -104,7 +100,7 @@ mod tests {
     use super::*;
 
     fn collect(chunks: &[&[u8]]) -> Captured {
-        let mut collector = Collector::default();
+        let mut collector = Collector::new(None);
         for chunk in chunks {
             collector.push(chunk);
         }

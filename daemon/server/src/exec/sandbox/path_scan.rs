@@ -149,25 +149,20 @@ pub(super) struct PathScan {
     pub(super) incomplete: bool,
 }
 
-/// Returns the paths of `after` that differ from `before`. Of a new or changed folder, only the folder
+/// Returns the entries of `after` that differ from `before`. Of a new or changed folder, only the folder
 /// itself.
-pub(super) fn differing<'a>(
-    before: impl Fn(&Path) -> Option<&'a Stamp>,
-    after: &'a PathSnapshot,
-) -> Vec<(&'a Path, &'a Stamp)> {
-    let mut differing: Vec<(&Path, &Stamp)> = Vec::new();
+pub(super) fn differing(before: &PathSnapshot, after: &PathSnapshot) -> Vec<(PathBuf, Stamp)> {
+    let mut differing = Vec::new();
     let mut changed_folder: Option<&Path> = None;
     for (path, stamp) in after {
-        if changed_folder.is_some_and(|folder| path.starts_with(folder)) {
-            continue;
-        }
-        if before(path).is_some_and(|before| before.is_still(stamp)) {
+        let is_inside = changed_folder.is_some_and(|folder| path.starts_with(folder));
+        if is_inside || before.get(path).is_some_and(|before| before.is_still(stamp)) {
             continue;
         }
         if stamp.kind == StampKind::Folder {
             changed_folder = Some(path);
         }
-        differing.push((path, stamp));
+        differing.push((path.clone(), *stamp));
     }
     differing
 }
@@ -395,7 +390,7 @@ mod tests {
     fn changes(tree: &mut Tree<()>, known: &mut PathSnapshot, names: &Names) -> Vec<String> {
         names.0.set(0);
         let scan = tree.scan(names, None, false).unwrap();
-        let changed = differing(|path| known.get(path), &scan.found)
+        let changed = differing(known, &scan.found)
             .into_iter()
             .map(|(path, _)| path.display().to_string())
             .collect();
@@ -447,7 +442,7 @@ mod tests {
         assert_eq!(changes(&mut tree, &mut known, &names), files);
         write("22");
         let top = tree.scan(&names, Some(3), false).unwrap().found;
-        let differing = differing(|path| known.get(path), &top);
+        let differing = differing(&known, &top);
         let paths: Vec<_> = differing.iter().map(|(path, _)| path.to_str().unwrap()).collect();
         assert_eq!(paths, ["a/b/x", "a/x", "x"]);
         assert_eq!(changes(&mut tree, &mut known, &names), files);

@@ -12,10 +12,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::{
-    fs::{FlockOperation, flock},
-    process::getuid,
-};
+use rustix::process::getuid;
 
 use super::remove_tree::remove_tree_at;
 
@@ -116,7 +113,7 @@ impl PrivateFolders {
         let folder = folder.keep();
         CREATED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
         let lock = File::open(&folder)?;
-        flock(&lock, FlockOperation::NonBlockingLockShared)?;
+        lock.try_lock_shared()?;
         let (homes, copies) = (Mutex::default(), Mutex::default());
         let private = Self { folder, _lock: lock, homes, copies };
         fs::DirBuilder::new().mode(0o700).create(private.temporary())?;
@@ -259,8 +256,7 @@ fn remove_abandoned(within: &Path) {
         if !data.is_dir() || data.uid() != getuid().as_raw() || is_new(&data) {
             continue;
         }
-        let is_unlocked = File::open(&path)
-            .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let is_unlocked = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
         if is_unlocked && let Err(error) = remove_tree_at(&path) {
             // Under another name it is not tried again.
             let aside = within.join(format!("{KEPT_PREFIX}{}", uuid::Uuid::now_v7().simple()));

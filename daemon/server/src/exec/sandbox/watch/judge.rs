@@ -64,12 +64,7 @@ impl Shared {
                 }
             };
             self.left.incomplete |= scan.incomplete && moment == ScanMoment::Ended;
-            let differing: Vec<(PathBuf, Stamp)> =
-                differing(|path| root.known.get(path), &scan.found)
-                    .into_iter()
-                    .map(|(path, stamp)| (path.to_owned(), *stamp))
-                    .collect();
-            for (path, stamp) in differing {
+            for (path, stamp) in differing(&root.known, &scan.found) {
                 match self.judge(saved, root, &control, &path, &stamp, &scan.found, moment) {
                     Verdict::Later => {}
                     Verdict::Trust => root.trust(&path, &scan.found),

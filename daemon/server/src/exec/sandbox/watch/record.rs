@@ -12,7 +12,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::super::path_scan::Stamp;
@@ -54,7 +53,7 @@ impl WatchRecord {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let path = folder.join(format!("{}.json", uuid::Uuid::now_v7()));
         let mut file = File::options().write(true).create_new(true).mode(0o600).open(&path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        file.try_lock()?;
         file.write_all(&serde_json::to_vec(state).map_err(io::Error::other)?)?;
         file.sync_all()?;
         File::open(&folder)?.sync_all()?;
@@ -77,7 +76,7 @@ pub(super) fn take_abandoned(state_folder: &Path, folders: &[PathBuf]) -> Vec<Wa
     for entry in entries.flatten().take(MAX_RECORDS) {
         let path = entry.path();
         let Ok(file) = File::open(&path) else { continue };
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if file.try_lock().is_err() {
             continue;
         }
         let mut text = Vec::new();
