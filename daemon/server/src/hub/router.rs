@@ -14,8 +14,16 @@ use crate::{
 /// A request, ready to be handled.
 pub(super) type BoundHandler<C> = Box<dyn FnOnce(&mut C) + Send>;
 
-type Handler<C, M> =
-    fn(&mut C, <M as RequestMethod>::Params, Responder<<M as RequestMethod>::Result>);
+/// Function that handles requests of a method.
+pub(super) trait Handler<C, M: RequestMethod>:
+    Fn(&mut C, M::Params, Responder<M::Result>) + Copy + Send + Sync + 'static
+{
+}
+
+impl<C, M: RequestMethod, F> Handler<C, M> for F where
+    F: Fn(&mut C, M::Params, Responder<M::Result>) + Copy + Send + Sync + 'static
+{
+}
 
 type Route<C> =
     Box<dyn Fn(Box<dyn Any + Send>, Responder<LazyJson>) -> Option<BoundHandler<C>> + Send + Sync>;
@@ -28,16 +36,16 @@ impl<C: 'static> Router<C> {
     }
 
     /// Adds a method. API keys are removed from its answers.
-    pub(super) fn on<M: ClientRequest>(&mut self, handler: Handler<C, M>) {
+    pub(super) fn on<M: ClientRequest>(&mut self, handler: impl Handler<C, M>) {
         self.add::<M>(handler, false);
     }
 
     /// Adds a method whose answers are sent byte for byte, because they hold a text of the user.
-    pub(super) fn on_exact<M: ClientRequest>(&mut self, handler: Handler<C, M>) {
+    pub(super) fn on_exact<M: ClientRequest>(&mut self, handler: impl Handler<C, M>) {
         self.add::<M>(handler, true);
     }
 
-    fn add<M: ClientRequest>(&mut self, handler: Handler<C, M>, exact: bool) {
+    fn add<M: ClientRequest>(&mut self, handler: impl Handler<C, M>, exact: bool) {
         let route = move |params: Box<dyn Any + Send>, responder: Responder<LazyJson>| {
             let mut params = params.downcast::<M::Params>().ok()?;
             M::each_user_text(&mut params, &mut secrets::clean);

@@ -1,15 +1,37 @@
 //! The handler of each request of the protocol.
 
 use cairn_protocol::{
-    Answer, Baseline, Cancel, CheckModel, Checkpoints, Compact, Decide, DeleteSession,
-    ExportSession, ForkSession, ListRules, ListSessions, Models, OpenSession, PlanHistory,
-    ProcessInput, ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueEdit, QueueSend,
-    RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule, RunTask,
-    SearchSessions, ServerModels, State, Steer, ToolOutput, TurnAttachments, UndoDecision,
+    Answer, Baseline, Cancel, CheckModel, Checkpoints, ClientRequest, Compact, Decide,
+    DeleteSession, ExportSession, ForkSession, ListRules, ListSessions, Models, OpenSession,
+    PlanHistory, ProcessInput, ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueEdit,
+    QueueSend, RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule,
+    RunTask, SearchSessions, ServerModels, State, Steer, ToolOutput, TurnAttachments, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
-use crate::{event::RequestError, review, session::requests};
+use crate::{
+    event::{RequestError, Responder},
+    review,
+    session::{Sessions, requests},
+};
+
+impl Router<Components> {
+    /// Adds a request about sessions whose handler replies.
+    fn replies<M: ClientRequest>(
+        &mut self,
+        handle: fn(&mut Sessions, M::Params, Responder<M::Result>),
+    ) {
+        self.on::<M>(move |all, params, reply| handle(&mut all.sessions, params, reply));
+    }
+
+    /// Adds a request about sessions that is answered after all its effects.
+    fn answers<M: ClientRequest>(
+        &mut self,
+        handle: fn(&mut Sessions, M::Params) -> Result<M::Result, RequestError>,
+    ) {
+        self.on::<M>(move |all, params, reply| all.ask(reply, |it| handle(it, params)));
+    }
+}
 
 pub(super) fn routes() -> Router<Components> {
     let mut router = Router::<Components>::new();
@@ -24,36 +46,18 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<QueueAdd>(|all, params, reply| {
         requests::queue_add(&mut all.sessions, params, reply, &mut all.reviews);
     });
-    router.on::<QueueEdit>(|all, params, reply| {
-        all.ask(reply, |it| requests::queue_edit(it, params))
-    });
-    router.on::<QueueDrop>(|all, params, reply| {
-        all.ask(reply, |it| requests::queue_drop(it, params))
-    });
-    router.on::<QueueSend>(|all, params, reply| {
-        all.ask(reply, |it| requests::queue_send(it, params))
-    });
-    router.on::<Cancel>(|all, params, reply| all.ask(reply, |it| requests::cancel(it, &params)));
-    router.on::<Compact>(|all, params, reply| all.ask(reply, |it| requests::compact(it, params)));
-    router.on::<Answer>(|all, params, reply| all.ask(reply, |it| Ok(requests::answer(it, params))));
-    router.on::<ToolOutput>(|all, params, reply| {
-        reply.send(Ok(requests::tool_output(&all.sessions, &params)))
-    });
-    router.on::<ProcessStop>(|all, params, reply| {
-        reply.send(requests::process_stop(&all.sessions, &params));
-    });
-    router.on::<ProcessInput>(|all, params, reply| {
-        requests::process_input(&all.sessions, params, reply)
-    });
-    router.on::<ProcessOutput>(|all, params, reply| {
-        requests::process_output(&all.sessions, params, reply)
-    });
-    router.on::<TurnAttachments>(|all, params, reply| {
-        requests::turn_attachments(&all.sessions, params, reply);
-    });
-    router.on::<PlanHistory>(|all, params, reply| {
-        all.ask(reply, |it| requests::plan_history(it, &params))
-    });
+    router.answers::<QueueEdit>(requests::queue_edit);
+    router.answers::<QueueDrop>(requests::queue_drop);
+    router.answers::<QueueSend>(requests::queue_send);
+    router.answers::<Cancel>(requests::cancel);
+    router.answers::<Compact>(requests::compact);
+    router.answers::<Answer>(|it, params| Ok(requests::answer(it, params)));
+    router.answers::<ToolOutput>(|it, params| Ok(requests::tool_output(it, &params)));
+    router.answers::<PlanHistory>(requests::plan_history);
+    router.answers::<ProcessStop>(requests::process_stop);
+    router.replies::<ProcessInput>(requests::process_input);
+    router.replies::<ProcessOutput>(requests::process_output);
+    router.replies::<TurnAttachments>(requests::turn_attachments);
 
     // Sessions.
     router.on::<ListSessions>(|all, params, reply| {
@@ -62,34 +66,18 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<SearchSessions>(|all, params, reply| {
         requests::search_sessions(&all.sessions, params, &all.reviews, reply);
     });
-    router.on::<OpenSession>(|all, params, reply| {
-        requests::open_session(&mut all.sessions, params, reply)
-    });
-    router.on::<ForkSession>(|all, params, reply| {
-        requests::fork_session(&mut all.sessions, params, reply)
-    });
-    router.on::<RenameSession>(|all, params, reply| {
-        requests::rename_session(&mut all.sessions, params, reply)
-    });
-    router.on::<DeleteSession>(|all, params, reply| {
-        requests::delete_session(&mut all.sessions, params, reply)
-    });
-    router.on::<RestoreSession>(|all, params, reply| {
-        requests::restore_session(&mut all.sessions, params, reply)
-    });
-    router.on::<ExportSession>(|all, params, reply| {
-        requests::export_session(&all.sessions, params, reply)
-    });
+    router.replies::<OpenSession>(requests::open_session);
+    router.replies::<ForkSession>(requests::fork_session);
+    router.replies::<RenameSession>(requests::rename_session);
+    router.replies::<DeleteSession>(requests::delete_session);
+    router.replies::<RestoreSession>(requests::restore_session);
+    router.replies::<ExportSession>(requests::export_session);
+    router.replies::<ServerModels>(requests::server_models);
+    router.replies::<CheckModel>(requests::check_model);
+    router.replies::<RevokeRule>(requests::revoke_rule);
     router.on::<State>(|all, _, reply| reply.send(Ok(all.state())));
     router.on::<Models>(|all, _, reply| reply.send(Ok(requests::models(&all.sessions))));
-    router.on::<ServerModels>(|all, params, reply| {
-        requests::server_models(&all.sessions, params, reply)
-    });
-    router
-        .on::<CheckModel>(|all, params, reply| requests::check_model(&all.sessions, params, reply));
     router.on::<ListRules>(|all, _, reply| requests::list_rules(&all.sessions, reply));
-    router
-        .on::<RevokeRule>(|all, params, reply| requests::revoke_rule(&all.sessions, params, reply));
 
     // Reviews.
     router.on::<Decide>(|all, params, reply| {

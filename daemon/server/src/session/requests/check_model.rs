@@ -7,7 +7,7 @@ use cairn_protocol::{
 
 /// Checks a model. Each finding is reported as it comes; a cancelled request ends the check.
 pub(crate) fn check_model(
-    sessions: &Sessions,
+    sessions: &mut Sessions,
     params: CheckModelParams,
     reply: Responder<CheckModelResult>,
 ) {

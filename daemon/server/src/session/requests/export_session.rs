@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) fn export_session(
-    sessions: &Sessions,
+    sessions: &mut Sessions,
     params: ExportSessionParams,
     reply: Responder<ExportSessionResult>,
 ) {

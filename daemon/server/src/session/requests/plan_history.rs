@@ -5,8 +5,8 @@ use cairn_protocol::{PlanHistoryResult, RequestProblem, SessionParams};
 use crate::{event::RequestError, session::Sessions};
 
 pub(crate) fn plan_history(
-    sessions: &Sessions,
-    params: &SessionParams,
+    sessions: &mut Sessions,
+    params: SessionParams,
 ) -> Result<PlanHistoryResult, RequestError> {
     match sessions.entries.get(&params.session_id.as_str().into()) {
         Some(session) => Ok(PlanHistoryResult { turns: session.work.history.clone() }),

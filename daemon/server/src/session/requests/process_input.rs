@@ -12,7 +12,7 @@ use crate::{
 const MAX_INPUT_BYTES: usize = 16 * 1024;
 
 pub(crate) fn process_input(
-    sessions: &Sessions,
+    sessions: &mut Sessions,
     params: ProcessInputParams,
     reply: Responder<ProcessInputResult>,
 ) {

@@ -21,7 +21,7 @@ const OUTPUT_WAIT: Duration = Duration::from_secs(10);
 
 /// Answers once there is output, the process has ended, or the wait is over.
 pub(crate) fn process_output(
-    sessions: &Sessions,
+    sessions: &mut Sessions,
     params: ProcessOutputParams,
     reply: Responder<ProcessOutputResult>,
 ) {

@@ -9,8 +9,8 @@ use crate::{
 };
 
 pub(crate) fn process_stop(
-    sessions: &Sessions,
-    params: &ProcessStopParams,
+    sessions: &mut Sessions,
+    params: ProcessStopParams,
 ) -> Result<Empty, RequestError> {
     let session = SessionId::from(params.session_id.as_str());
     find(&sessions.services, &session, params.id)?;

@@ -9,7 +9,7 @@ use super::list_rules::unreadable;
 use crate::{event::Responder, session::Sessions};
 
 pub(crate) fn revoke_rule(
-    sessions: &Sessions,
+    sessions: &mut Sessions,
     params: RevokeRuleParams,
     reply: Responder<RevokeRuleResult>,
 ) {

@@ -6,7 +6,7 @@ use crate::{event::Responder, model::problem, session::Sessions};
 
 /// Asks a model server for its models. The answer comes when the server has answered.
 pub(crate) fn server_models(
-    sessions: &Sessions,
+    sessions: &mut Sessions,
     params: ServerModelsParams,
     reply: Responder<ServerModelsResult>,
 ) {

@@ -5,7 +5,7 @@ use cairn_protocol::{TurnAttachmentsResult, TurnParams};
 use crate::{event::Responder, session::Sessions, store::sessions};
 
 pub(crate) fn turn_attachments(
-    sessions: &Sessions,
+    sessions: &mut Sessions,
     params: TurnParams,
     reply: Responder<TurnAttachmentsResult>,
 ) {
