@@ -170,6 +170,13 @@ describe("text of the manifest", () => {
     expect(literal).toEqual([]);
   });
 
+  it("with code or links is Markdown", () => {
+    const isMarkdown = (key: string): boolean => key.startsWith("markdown");
+    const described = strings.filter(({ key }) => /description/iu.test(key));
+    const textOf = (value: string): string => texts[value.slice(1, -1)] ?? value;
+    expect(described.filter(({ key, value }) => !isMarkdown(key) && textOf(value).includes("`"))).toEqual([]);
+  });
+
   it("is neither missing nor left over", () => {
     const used = strings.map(({ value }) => /^%(.+)%$/u.exec(value)?.[1]).filter((key) => key !== undefined);
     expect([...new Set(used)].sort()).toEqual(Object.keys(texts).sort());

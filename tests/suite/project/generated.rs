@@ -1,9 +1,12 @@
 //! Files generated from code are committed; these tests fail when one is stale. `make gen` writes.
 
+use std::{collections::BTreeMap, fs, path::Path};
+
+use cairn_protocol::settings;
 use expect_test::expect_file;
+use serde_json::Value;
 
 mod codes;
-mod manifest;
 mod settings_page;
 mod typescript;
 
@@ -12,36 +15,39 @@ fn typescript_contract_is_current() {
     expect_file!["../../../vscode-extension/src/protocol.ts"].assert_eq(&typescript::render());
 }
 
-/// The whole manifest, with the parts that the table of settings makes put in their places. Its other
-/// parts are kept by hand.
-#[test]
-fn the_manifest_has_the_settings_of_the_table() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vscode-extension/package.json");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
-    manifest["contributes"]["configuration"] = manifest::configuration().0;
-    manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] =
-        manifest::restricted();
-    let expected = format!("{}\n", serde_json::to_string_pretty(&manifest).unwrap());
-    expect_file!["../../../vscode-extension/package.json"].assert_eq(&expected);
-}
-
-/// The texts of the manifest, with those of the settings at the end. The others are kept by hand.
-#[test]
-fn the_texts_of_the_manifest_are_those_of_the_table() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vscode-extension/package.nls.json");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut texts: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(&text).unwrap();
-    texts.retain(|key, _| !manifest::is_text_key(key));
-    texts.extend(manifest::configuration().1);
-    let expected = format!("{}\n", serde_json::to_string_pretty(&texts).unwrap());
-    expect_file!["../../../vscode-extension/package.nls.json"].assert_eq(&expected);
-}
-
 #[test]
 fn the_page_of_settings_is_current() {
     expect_file!["../../../docs/settings.md"].assert_eq(&settings_page::page());
+}
+
+/// Reads a file of the repository.
+fn read_json(path: &str) -> Value {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    serde_json::from_str(&fs::read_to_string(root.join(path)).unwrap()).unwrap()
+}
+
+#[test]
+fn the_daemon_reads_the_settings_of_the_manifest() {
+    let manifest = read_json("vscode-extension/package.json");
+    let groups = manifest["contributes"]["configuration"].as_array().unwrap();
+    let mut shown = BTreeMap::new();
+    for (name, setting) in groups.iter().flat_map(|it| it["properties"].as_object().unwrap()) {
+        let key = name.strip_prefix("cairn.").unwrap();
+        let values =
+            |schema: &Value| serde_json::from_value(schema["enum"].clone()).unwrap_or_default();
+        match setting["properties"].as_object() {
+            Some(members) => {
+                shown.extend(members.iter().map(|(name, it)| (format!("{key}.{name}"), values(it))))
+            }
+            None => drop(shown.insert(key.to_owned(), values(setting))),
+        }
+    }
+    let read: BTreeMap<String, Vec<String>> = settings::keys()
+        .map(|key| {
+            (key.to_owned(), settings::choices(key).iter().map(|&it| it.to_owned()).collect())
+        })
+        .collect();
+    assert_eq!(read, shown);
 }
 
 /// The page with the tables of codes and actions put between their two marks. Its other parts are kept

@@ -7,7 +7,7 @@ pub(super) enum ValueFault {
     Unknown,
     /// Another type than the named one.
     Type(String),
-    /// None of the values that the table defines for the key.
+    /// None of the values of the enumeration.
     Choice,
     Invalid(String),
 }

@@ -124,14 +124,29 @@ fn the_sandbox_is_on_unless_it_is_turned_off() {
 const IGNORED: [&str; 4] = ["daemon.path", "review.advance", "review.removedText", "notify.done"];
 
 #[test]
-fn every_setting_of_the_table_is_read() {
-    for key in settings::keys().filter(|key| !IGNORED.contains(&key.as_str())) {
+fn every_setting_is_read() {
+    for key in settings::keys().filter(|key| !IGNORED.contains(key)) {
         // A type that no setting has.
-        let wrong = json!({ key.as_str(): -0.5 });
+        let wrong = json!({ key: -0.5 });
         assert!(!read(&wrong).1.is_empty(), "{key} is not read");
-        for value in settings::choices(&key) {
-            let faults = read(&json!({ key.as_str(): value })).1;
+        for value in settings::choices(key) {
+            let faults = read(&json!({ key: value })).1;
             assert!(faults.is_empty(), "{key}: {value}: {faults:?}");
+        }
+    }
+}
+
+#[test]
+fn defaults_are_those_of_the_manifest() {
+    let manifest = include_str!("../../../../vscode-extension/package.json");
+    let manifest: Value = serde_json::from_str(manifest).unwrap();
+    let groups = manifest["contributes"]["configuration"].as_array().unwrap();
+    let unset = format!("{:?}", read(&json!({})));
+    for (name, setting) in groups.iter().flat_map(|it| it["properties"].as_object().unwrap()) {
+        let key = name.strip_prefix("cairn.").unwrap();
+        if !setting["default"].is_null() && !IGNORED.contains(&key) {
+            let set = json!({ key: setting["default"] });
+            assert_eq!(format!("{:?}", read(&set)), unset, "{name}");
         }
     }
 }

@@ -230,7 +230,7 @@ const OPTIONS: [(&str, &str); 7] = [
 /// Replaces the names of settings in a text of the engine by those of this program: `cairn.model.name` is
 /// `--model` here, and `cairn.model.baseUrl` is `model.baseUrl` in config.toml.
 pub(super) fn in_words_of_run(text: &str) -> String {
-    let mut keys: Vec<String> = settings::keys().collect();
+    let mut keys: Vec<&str> = settings::keys().collect();
     // A key may begin with another one.
     keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
     keys.iter().fold(text.to_owned(), |text, key| {

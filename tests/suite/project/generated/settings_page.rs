@@ -1,12 +1,12 @@
-//! Renders the reference page of the settings in Markdown.
+//! Renders the reference page of the settings from the extension's manifest.
 
 use std::fmt::Write;
 
-use cairn_protocol::settings::{
-    GROUPS, MemberKind, SECTION, Setting, SettingChoice, SettingKind, SettingScope,
-};
+use serde_json::Value;
 
-const HEAD: &str = "<!-- Generated from daemon/protocol/src/settings/table.rs by `make gen`. Do not edit. -->
+use super::read_json;
+
+const HEAD: &str = "<!-- Generated from vscode-extension/package.json by `make gen`. Do not edit. -->
 
 # Settings
 
@@ -18,65 +18,98 @@ set a value: *user* and *machine* settings count only from the user's own settin
 from the repository ([why](security.md)). A machine setting is not synchronised between machines.
 ";
 
+/// Manifest with its English texts.
+struct Manifest {
+    groups: Value,
+    texts: Value,
+}
+
 /// Renders `docs/settings.md`.
 pub(super) fn page() -> String {
-    let mut page = HEAD.to_owned();
-    for group in GROUPS {
-        _ = write!(page, "\n## {}\n", group.title);
-        for setting in group.settings {
-            entry(&mut page, setting);
-        }
-    }
-    page
+    let mut manifest = read_json("vscode-extension/package.json");
+    let groups = manifest["contributes"]["configuration"].take();
+    Manifest { groups, texts: read_json("vscode-extension/package.nls.json") }.page()
 }
 
-fn entry(page: &mut String, setting: &Setting) {
-    let scope = match setting.scope {
-        SettingScope::User => "user",
-        SettingScope::Machine => "machine",
-        SettingScope::Workspace => "workspace",
-    };
-    let (kind, default) = match setting.kind {
-        SettingKind::Flag { default } => ("boolean", format!("`{default}`")),
-        SettingKind::Choice { default, .. } => ("one of the values below", format!("`{default}`")),
-        SettingKind::Text { .. } => ("text", "empty".to_owned()),
-        SettingKind::Integer { default: Some(default), .. } => {
-            ("whole number", format!("`{default}`"))
-        }
-        SettingKind::Integer { default: None, .. } => ("whole number", "not set".to_owned()),
-        SettingKind::List => ("list of texts", "empty".to_owned()),
-        SettingKind::Members { .. } => ("object", "not set".to_owned()),
-        SettingKind::Hooks { .. } => ("object with lists of commands", "empty".to_owned()),
-    };
-    let limit = match setting.kind {
-        SettingKind::Integer { minimum, .. } if minimum > 1 => format!(", at least {minimum}"),
-        _ => String::new(),
-    };
-    _ = write!(page, "\n### `{SECTION}.{}`\n\n{}", setting.key, linked(setting.description));
-    _ = write!(page, "\n\nType: {kind}{limit}. Default: {default}. Scope: {scope}.\n");
-    match setting.kind {
-        SettingKind::Choice { values, .. } => choices(page, values),
-        SettingKind::Members { members, .. } => {
-            page.push_str("\n| key | meaning |\n|---|---|\n");
-            for member in members {
-                let needed = if member.required { " Required." } else { "" };
-                let mut text = format!("{}{needed}", linked(member.description));
-                if let MemberKind::Choice(values) = member.kind {
-                    for choice in values {
-                        _ = write!(text, " `{}`: {}", choice.value, choice.description);
-                    }
-                }
-                _ = writeln!(page, "| `{}` | {text} |", member.key);
+impl Manifest {
+    fn page(&self) -> String {
+        let mut page = HEAD.to_owned();
+        for group in self.groups.as_array().unwrap() {
+            _ = write!(page, "\n## {}\n", self.text(&group["title"]));
+            for (name, setting) in group["properties"].as_object().unwrap() {
+                self.entry(&mut page, name, setting);
             }
         }
-        _ => {}
+        page
     }
-}
 
-fn choices(page: &mut String, values: &[SettingChoice]) {
-    page.push_str("\n| value | meaning |\n|---|---|\n");
-    for choice in values {
-        _ = writeln!(page, "| `{}` | {} |", choice.value, linked(choice.description));
+    /// Text that stands for a value such as `%cairn.model.name.description%`.
+    fn text(&self, value: &Value) -> &str {
+        self.texts[value.as_str().unwrap().trim_matches('%')].as_str().unwrap()
+    }
+
+    fn described(&self, value: &Value) -> String {
+        linked(self.text(value.get("markdownDescription").unwrap_or(&value["description"])))
+    }
+
+    fn entry(&self, page: &mut String, name: &str, setting: &Value) {
+        let members = setting["properties"].as_object();
+        let has_lists = members.is_some_and(|all| all.values().any(|it| it["type"] == "array"));
+        let kind = match setting["type"].as_str().or_else(|| setting["type"][0].as_str()).unwrap() {
+            "string" if setting.get("enum").is_some() => "one of the values below",
+            "string" => "text",
+            "integer" => "whole number",
+            "array" => "list of texts",
+            "object" if has_lists => "object with lists of commands",
+            kind => kind,
+        };
+        let default = match &setting["default"] {
+            Value::String(text) if !text.is_empty() => format!("`{text}`"),
+            Value::Bool(_) | Value::Number(_) => format!("`{}`", setting["default"]),
+            Value::Null => "not set".to_owned(),
+            Value::Object(_) if !has_lists => "not set".to_owned(),
+            _ => "empty".to_owned(),
+        };
+        let limit = match setting["minimum"].as_u64() {
+            Some(minimum) if minimum > 1 => format!(", at least {minimum}"),
+            _ => String::new(),
+        };
+        let scope = match setting["scope"].as_str().unwrap() {
+            "application" => "user",
+            "window" => "workspace",
+            scope => scope,
+        };
+        _ = write!(page, "\n### `{name}`\n\n{}", self.described(setting));
+        _ = write!(page, "\n\nType: {kind}{limit}. Default: {default}. Scope: {scope}.\n");
+        let values = self.values(setting);
+        if !values.is_empty() {
+            page.push_str("\n| value | meaning |\n|---|---|\n");
+            for (value, text) in values {
+                _ = writeln!(page, "| `{value}` | {text} |");
+            }
+        }
+        if let Some(members) = members.filter(|_| !has_lists) {
+            page.push_str("\n| key | meaning |\n|---|---|\n");
+            for (key, member) in members {
+                let required = setting["required"]
+                    .as_array()
+                    .is_some_and(|all| all.contains(&key.as_str().into()));
+                let mut text = self.described(member);
+                text.push_str(if required { " Required." } else { "" });
+                for (value, meaning) in self.values(member) {
+                    _ = write!(text, " `{value}`: {meaning}");
+                }
+                _ = writeln!(page, "| `{key}` | {text} |");
+            }
+        }
+    }
+
+    /// Values of an enumeration, with their texts.
+    fn values<'a>(&self, schema: &'a Value) -> Vec<(&'a str, String)> {
+        let texts = schema.get("markdownEnumDescriptions").unwrap_or(&schema["enumDescriptions"]);
+        let texts = texts.as_array().into_iter().flatten().map(|it| linked(self.text(it)));
+        let values = schema["enum"].as_array().into_iter().flatten();
+        values.filter_map(Value::as_str).zip(texts).collect()
     }
 }
 
