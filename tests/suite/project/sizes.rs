@@ -103,7 +103,11 @@ impl File {
         let indent = |line: &str| line.len() - line.trim_start().len();
         let begins = |line: &str| {
             let words = line.trim_start();
-            let words = words.split('(').next().unwrap_or_default();
+            let words = words
+                .strip_prefix("pub(")
+                .and_then(|it| it.split_once(") "))
+                .map_or(words, |it| it.1);
+            let words = words.split(['(', ':']).next().unwrap_or_default();
             words.split_whitespace().any(|word| word == "fn" || word == "function")
         };
         let length = |at: usize| {

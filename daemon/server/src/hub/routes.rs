@@ -34,9 +34,14 @@ impl Router<Components> {
 }
 
 pub(super) fn routes() -> Router<Components> {
-    let mut router = Router::<Components>::new();
+    let mut router = Router::new();
+    add_turns(&mut router);
+    add_sessions(&mut router);
+    add_reviews(&mut router);
+    router
+}
 
-    // Turns.
+fn add_turns(router: &mut Router<Components>) {
     router.on::<RunTask>(|all, params, reply| {
         requests::run_task(&mut all.sessions, params, reply, &mut all.reviews);
     });
@@ -58,8 +63,9 @@ pub(super) fn routes() -> Router<Components> {
     router.replies::<ProcessInput>(requests::process_input);
     router.replies::<ProcessOutput>(requests::process_output);
     router.replies::<TurnAttachments>(requests::turn_attachments);
+}
 
-    // Sessions.
+fn add_sessions(router: &mut Router<Components>) {
     router.on::<ListSessions>(|all, params, reply| {
         requests::list_sessions(&all.sessions, params, &all.reviews, reply);
     });
@@ -78,8 +84,9 @@ pub(super) fn routes() -> Router<Components> {
     router.on::<State>(|all, _, reply| reply.send(Ok(all.state())));
     router.on::<Models>(|all, _, reply| reply.send(Ok(requests::models(&all.sessions))));
     router.on::<ListRules>(|all, _, reply| requests::list_rules(&all.sessions, reply));
+}
 
-    // Reviews.
+fn add_reviews(router: &mut Router<Components>) {
     router.on::<Decide>(|all, params, reply| {
         review::requests::decide(&mut all.reviews, params, reply);
     });
@@ -98,8 +105,6 @@ pub(super) fn routes() -> Router<Components> {
         }
         review::requests::restore_checkpoint(&mut all.reviews, params, reply);
     });
-
-    router
 }
 
 #[cfg(test)]

@@ -143,16 +143,7 @@ pub(super) fn actions(
     let mut actions = Vec::new();
     let mut action = |kind: CodeActionKind, command: Command| {
         if params.context.wants(&kind) {
-            actions.push(if supports.action_literals {
-                CodeActionOrCommand::CodeAction(CodeAction {
-                    title: command.title.clone(),
-                    kind: Some(kind),
-                    command: Some(command),
-                    ..CodeAction::default()
-                })
-            } else {
-                CodeActionOrCommand::Command(command)
-            });
+            actions.push(in_form(kind, command, supports));
         }
     };
     // First, because a call waits for the answer.
@@ -186,6 +177,19 @@ pub(super) fn actions(
         action(CodeActionKind::REFACTOR, run_selection(params));
     }
     actions
+}
+
+/// Command in the form that the client takes.
+fn in_form(kind: CodeActionKind, command: Command, supports: ClientSupport) -> CodeActionOrCommand {
+    if !supports.action_literals {
+        return CodeActionOrCommand::Command(command);
+    }
+    CodeActionOrCommand::CodeAction(CodeAction {
+        title: command.title.clone(),
+        kind: Some(kind),
+        command: Some(command),
+        ..CodeAction::default()
+    })
 }
 
 /// Decisions about one edit.
