@@ -49,12 +49,12 @@ use std::{
 };
 
 use cairn_core::{
-    conversation::{AssistantMessage, Block, Item, Note, NoteKind, ToolArguments, ToolCall},
+    conversation::{AssistantMessage, Block, Item, ToolArguments, ToolCall},
     ids::SessionId,
     model::{Advice, Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     io::AsyncReadExt,
     sync::{OnceCell, mpsc},
@@ -121,12 +121,13 @@ impl Provider for ReplayProvider {
         false
     }
 
-    /// One line per item: `{"user":…}`, `{"assistant":[…]}` or `{"results":[…]}`, with `notes`.
+    /// One line of JSON per item, in the form of the journal.
     fn encode(&self, _previous: Option<&Item>, item: &Item, out: &mut Vec<u8>) {
         if !out.is_empty() {
             out.extend_from_slice(b",\n");
         }
-        out.extend_from_slice(readable(item).to_string().as_bytes());
+        // Strings and JSON values: encoding them cannot fail.
+        out.extend_from_slice(&serde_json::to_vec(item).unwrap_or_default());
     }
 
     fn answer(
@@ -219,7 +220,7 @@ impl Player {
         places.get(&request.session).copied().unwrap_or_else(|| {
             // A resumed session continues at its position: each answer in it was one step.
             let answers = request.messages.split(|&byte| byte == b'\n');
-            answers.filter(|line| line.starts_with(br#"{"assistant":"#)).count()
+            answers.filter(|line| line.starts_with(br#"{"Assistant":"#)).count()
         })
     }
 
@@ -314,57 +315,6 @@ async fn read(path: &std::path::Path) -> std::io::Result<String> {
     let file = tokio::fs::File::open(path).await?;
     file.take(MAX_SCRIPT_BYTES).read_to_string(&mut text).await?;
     Ok(text)
-}
-
-fn readable(item: &Item) -> Value {
-    let mut value = match item {
-        Item::User(message) => json!({ "user": message.wire_text() }),
-        Item::Assistant(message) => {
-            let blocks: Vec<Value> = message.blocks.iter().map(readable_block).collect();
-            json!({ "assistant": blocks })
-        }
-        Item::ToolResults { results, .. } => {
-            let results: Vec<Value> = results
-                .iter()
-                .map(|result| match result.is_error {
-                    true => json!({ "call": result.call_id, "error": result.content }),
-                    false => json!({ "call": result.call_id, "content": result.content }),
-                })
-                .collect();
-            json!({ "results": results })
-        }
-    };
-    let notes = match item {
-        Item::User(message) => message.notes.as_slice(),
-        Item::ToolResults { notes, .. } => notes.as_slice(),
-        Item::Assistant(_) => &[],
-    };
-    if !notes.is_empty() {
-        value["notes"] = notes.iter().map(readable_note).collect();
-    }
-    value
-}
-
-fn readable_block(block: &Block) -> Value {
-    match block {
-        Block::Text(text) => json!({ "text": text }),
-        Block::Thinking { text, .. } => json!({ "thinking": text }),
-        Block::RedactedThinking(_) | Block::Reasoning { .. } | Block::Returned { .. } => {
-            json!({ "thinking": null })
-        }
-        Block::ToolCall(ToolCall { id, name, arguments }) => {
-            let arguments = super::encoding::wire_arguments(arguments);
-            json!({ "call": id, "name": name, "arguments": arguments })
-        }
-    }
-}
-
-fn readable_note(note: &Note) -> Value {
-    match note.kind {
-        NoteKind::Reminder => json!({ "reminder": note.text }),
-        NoteKind::Steer => json!({ "steer": note.text }),
-        NoteKind::Notice => json!({ "notice": note.text }),
-    }
 }
 
 #[cfg(test)]

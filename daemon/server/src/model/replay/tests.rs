@@ -107,11 +107,11 @@ async fn expectations_are_checked_against_the_conversation() {
     check(r#"{"contains": ["Fix \"it\"", "Be brief.", "\"path\":\"a.rs\""]}"#, expect!["met"])
         .await;
     check(
-        r#"{"lastContains": ["fn a() {}", "\"reminder\":\"go on\"", "bad arguments"]}"#,
+        r#"{"lastContains": ["fn a() {}", "\"kind\":\"Reminder\",\"text\":\"go on\"", "bad arguments"]}"#,
         expect!["met"],
     )
     .await;
-    check(r#"{"contains": ["absent"], "lastContains": ["Fix"]}"#, expect![[r#"test.json: steps[1]: the request does not meet the expectation: no "absent" in it; no "Fix" in its newest item, which is {"results":[{"call":"a:1","content":"fn a() {}"},{"call":"b","error":"bad arguments"}],"notes":[{"notice":"changed"},{"reminder":"go on"}]}"#]]).await;
+    check(r#"{"contains": ["absent"], "lastContains": ["Fix"]}"#, expect![[r#"test.json: steps[1]: the request does not meet the expectation: no "absent" in it; no "Fix" in its newest item, which is {"ToolResults":{"results":[{"call_id":"a:1","content":"fn a() {}","is_error":false},{"call_id":"b","content":"bad arguments","is_error":true}],"notes":[{"kind":"Notice","text":"changed"},{"kind":"Reminder","text":"go on"}]}}"#]]).await;
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn encoding_is_one_line_per_item() {
     let provider = provider(r#"{"cairnReplay": 1, "steps": []}"#);
     let text = testing::encoded(&provider, &testing::conversation());
     expect![[r#"
-        {"user":"Fix \"it\"","notes":[{"reminder":"plan"},{"steer":"quick"}]},
-        {"assistant":[{"thinking":"hm"},{"thinking":"unsigned"},{"thinking":null},{"thinking":null},{"text":"Looking."},{"text":"  "},{"call":"a:1","name":"read_file","arguments":{"path":"a.rs","n":1}},{"call":"b","name":"odd name!","arguments":{"invalid_json":"{\"x"}}]},
-        {"results":[{"call":"a:1","content":"fn a() {}"},{"call":"b","error":"bad arguments"}],"notes":[{"notice":"changed"},{"reminder":"go on"}]},
-        {"assistant":[{"thinking":"nothing"}]},
-        {"user":" "}"#]].assert_eq(std::str::from_utf8(&text).unwrap());
+        {"User":{"text":"Fix \"it\"","notes":[{"kind":"Reminder","text":"plan"},{"kind":"Steer","text":"quick"}]}},
+        {"Assistant":{"blocks":[{"Thinking":{"text":"hm","signature":"sig"}},{"Thinking":{"text":"unsigned","signature":null}},{"RedactedThinking":"opaque"},{"Reasoning":{"id":"rs","summary":["why"],"sealed":"sealed"}},{"Text":"Looking."},{"Text":"  "},{"ToolCall":{"id":"a:1","name":"read_file","arguments":{"Object":{"path":"a.rs","n":1}}}},{"ToolCall":{"id":"b","name":"odd name!","arguments":{"Invalid":{"raw":"{\"x","error":"cut"}}}}]}},
+        {"ToolResults":{"results":[{"call_id":"a:1","content":"fn a() {}","is_error":false},{"call_id":"b","content":"bad arguments","is_error":true}],"notes":[{"kind":"Notice","text":"changed"},{"kind":"Reminder","text":"go on"}]}},
+        {"Assistant":{"blocks":[{"Thinking":{"text":"nothing","signature":"s"}}]}},
+        {"User":{"text":" ","notes":[]}}"#]].assert_eq(std::str::from_utf8(&text).unwrap());
 }
 
 #[tokio::test]
