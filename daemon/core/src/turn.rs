@@ -40,7 +40,7 @@ pub use memory::{Memo, Record, RestoredSession};
 use question::asks_something;
 pub use retry::MAX_SERVER_WAIT_MS;
 use signals::Steering;
-pub use signals::{Effect, Input, Panel};
+pub use signals::{Effect, Input};
 use tools::Batch;
 
 /// Settings of a session that may change between turns.
@@ -63,7 +63,8 @@ pub struct Session {
     settings: TurnSettings,
     conversation: Vec<Item>,
     plan: Plan,
-    panel: Panel,
+    /// The plan is shown whole, until the end of the turn that changed it.
+    expanded: bool,
     reminders: ReminderState,
     /// Notices for the model, added at the next safe point.
     notices: Vec<String>,
@@ -154,8 +155,9 @@ impl Session {
         self.plan.items().to_vec()
     }
 
-    pub fn panel(&self) -> Panel {
-        self.panel
+    /// True from the first change of a plan in a turn to the end of the turn.
+    pub fn is_expanded(&self) -> bool {
+        self.expanded
     }
 
     pub fn is_running(&self) -> bool {
@@ -308,8 +310,7 @@ impl Session {
         if !turn.compaction.is_all() {
             self.interrupted = !matches!(end.reason, EndReason::Completed | EndReason::NeedsInput);
         }
-        if self.panel == Panel::Expanded {
-            self.panel = Panel::Collapsed;
+        if std::mem::take(&mut self.expanded) {
             self.effects.push(Effect::PublishPlan { dropped: Vec::new() });
         }
         self.effects.push(Effect::EndTurn(end));

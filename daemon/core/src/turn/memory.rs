@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Item, Panel, Phase, Session, ToolResult, Turn, TurnSettings, Usage, context::ContextState,
+    Item, Phase, Session, ToolResult, Turn, TurnSettings, Usage, context::ContextState,
     signals::Steering,
 };
 use crate::{
@@ -138,7 +138,7 @@ impl Session {
         let RestoredSession { epoch, digests, .. } = restored;
         notices.extend(steers.iter().map(unheard));
         Self {
-            panel: if plan.is_empty() { Panel::Hidden } else { Panel::Collapsed },
+            expanded: false,
             conversation: restored.conversation,
             recorded,
             plan,
@@ -163,7 +163,7 @@ impl Session {
     /// Restores an earlier plan. Does nothing while a turn runs.
     pub fn restore_plan(&mut self, plan: Plan) {
         if self.turn.is_none() {
-            self.panel = if plan.is_empty() { Panel::Hidden } else { Panel::Collapsed };
+            self.expanded = false;
             self.plan = plan;
         }
     }

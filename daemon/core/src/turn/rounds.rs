@@ -2,8 +2,7 @@
 //!
 //! Must never close a round while a call has no result.
 
-use super::tools::Work;
-use super::*;
+use super::{tools::Work, *};
 use crate::{
     ids::CallId,
     plan::{PlanForm, reminder::RoundFacts},
@@ -124,7 +123,7 @@ impl Session {
     }
 
     fn publish_plan(&mut self, dropped: Vec<String>) {
-        self.panel = if self.plan.is_empty() { Panel::Hidden } else { Panel::Expanded };
+        self.expanded = !self.plan.is_empty();
         self.effects.push(Effect::PublishPlan { dropped });
     }
 

@@ -152,13 +152,6 @@ pub enum Effect {
     EndTurn(End),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Panel {
-    Hidden,
-    Expanded,
-    Collapsed,
-}
-
 /// Message of the user that the model gets with its next request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSteering", into = "StoredSteering")]

@@ -5,9 +5,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::context::Shortened;
-use crate::plan::ListDialect;
-use crate::plan::reminder::NagPolicy;
+use crate::{
+    context::Shortened,
+    plan::{ListDialect, reminder::NagPolicy},
+};
 
 mod context;
 mod ends;
@@ -246,7 +247,7 @@ fn a_task_runs_from_its_plan_to_its_final_text() {
     test.done("d", "ok").check(expect![[r#"
         call model
     "#]]);
-    assert_eq!(test.session.panel(), Panel::Expanded);
+    assert!(test.session.is_expanded());
     test.reply(vec![text("Fixed.")], Stop::EndTurn).check(expect![[r#"
         spent
         message done: Fixed.
@@ -259,7 +260,7 @@ fn a_task_runs_from_its_plan_to_its_final_text() {
         plan dropped=[]
         end Completed: All fixed.
     "#]]);
-    assert_eq!(test.session.panel(), Panel::Collapsed);
+    assert!(!test.session.is_expanded());
     let Some(Item::ToolResults { results, .. }) = test.session.conversation().get(2) else {
         panic!()
     };
@@ -294,7 +295,7 @@ fn a_faulty_call_gets_an_error_result_and_the_turn_continues() {
         answered TodoWrite c error=true: The list was not changed, because of:
         call model
     "#]]);
-    assert_eq!(test.session.panel(), Panel::Hidden);
+    assert!(!test.session.is_expanded());
 }
 
 #[test]
@@ -603,7 +604,7 @@ fn the_task_graph_is_run_outside_and_shown_as_the_plan() {
         run read_file c under None
         call model
     "#]]);
-    assert_eq!(test.session.panel(), Panel::Expanded);
+    assert!(test.session.is_expanded());
 
     // A look is no update: the next round but one nags, though the look brought news.
     test.reply(vec![call("d", "TaskList", json!({}))], Stop::ToolUse);
@@ -635,7 +636,7 @@ fn the_task_graph_is_run_outside_and_shown_as_the_plan() {
         results[0].content.starts_with("Updated #2.\n\n[cairn] reminder:\nAll items are completed")
     );
     test.reply(vec![text("Done.")], Stop::EndTurn);
-    assert_eq!(test.session.panel(), Panel::Collapsed);
+    assert!(!test.session.is_expanded());
     // Late news of a turn that is over.
     test.log();
     test.input(Input::TaskList { items: Vec::new(), updated: true }).check(expect![[r#"

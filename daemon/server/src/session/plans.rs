@@ -6,7 +6,6 @@
 use cairn_core::{
     ids::{CallId, TurnId},
     plan::PlanProgress,
-    turn,
 };
 use cairn_protocol::{
     CompletedItem, EndReason, ItemStatus, Notice, Panel, PlanItem, PlanNotification,
@@ -75,10 +74,10 @@ impl SessionEntry {
             session_id: self.id.clone().into(),
             turn_id: turn_id.into(),
             rev: self.services.next_rev(),
-            panel: match self.machine.panel() {
-                turn::Panel::Hidden => Panel::Hidden,
-                turn::Panel::Expanded => Panel::Expanded,
-                turn::Panel::Collapsed => Panel::Collapsed,
+            panel: match self.machine.is_expanded() {
+                true => Panel::Expanded,
+                false if items.is_empty() => Panel::Hidden,
+                false => Panel::Collapsed,
             },
             completed,
             total,

@@ -66,7 +66,7 @@ fn a_lost_turn_keeps_its_plan_open_and_notifies_the_model() {
     );
     test.input(Input::Steer { text: "use tabs".into(), attached: Vec::new() });
     let mut session = resumed(&test.records);
-    assert_eq!(session.panel(), Panel::Collapsed);
+    assert!(!session.is_expanded());
     assert!(session.plan_items().iter().all(|item| item.is_open()));
     session.step(Input::UserMessage { text: "go on".into(), attached: Vec::new() });
     let Some(Item::User(message)) = session.conversation().last() else {
