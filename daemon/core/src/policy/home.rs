@@ -115,19 +115,19 @@ pub fn cargo_settings(text: &str) -> Option<String> {
 
 /// True for a path below the home folder, by its components, that is one of [`SECRETS`] or lies in one.
 pub fn is_secret_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone) -> bool {
-    SECRETS.iter().any(|secret| {
-        let mut path = components.clone().into_iter();
-        secret.split('/').all(|part| path.next().is_some_and(|name| fits(part, name)))
-    })
+    SECRETS.iter().any(|secret| lies_in(secret, components.clone()))
+}
+
+/// True for a path, by its components, that is a place or lies in it.
+fn lies_in<'a>(place: &str, path: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut path = path.into_iter();
+    place.split('/').all(|part| path.next().is_some_and(|name| fits(part, name)))
 }
 
 /// True for a path below the home folder, by its components, that lies in a shown part of one of [`tools`], and has no
 /// name of a credential.
 pub fn is_toolchain_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone) -> bool {
-    let lies_in = |place: &str| {
-        let mut path = components.clone().into_iter();
-        place.split('/').all(|part| path.next().is_some_and(|name| fits(part, name)))
-    };
+    let lies_in = |place: &str| lies_in(place, components.clone());
     let shows = |tool: Toolchain| {
         lies_in(tool.root)
             && (tool.shown.is_empty()
