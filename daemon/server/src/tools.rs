@@ -31,7 +31,7 @@ use crate::{
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
-use arguments::ArgumentReader;
+use arguments::Arguments;
 pub use failure::ToolFailure;
 pub(crate) use failure::blocking;
 pub use searches::Searches;
@@ -45,7 +45,6 @@ mod edited_lines;
 mod failure;
 mod glob;
 mod grep;
-pub(crate) mod label;
 mod move_file;
 mod outside;
 mod process_input;
@@ -61,6 +60,9 @@ pub mod tasks;
 #[cfg(test)]
 mod testing;
 mod write_file;
+
+/// Longest part of a title that the model wrote, in characters.
+const MAX_LABEL: usize = 80;
 
 /// Every tool that acts on the workspace, in the order in which the model gets them.
 pub fn all(limits: CommandLimits) -> Vec<Arc<Tool>> {
@@ -100,17 +102,15 @@ impl Tool {
         description: &str,
         properties: Value,
         required: &[&str],
-        parse: fn(ArgumentReader, &ToolContext) -> Result<Call, ToolFailure>,
+        parse: fn(Arguments, &ToolContext) -> Result<Call, ToolFailure>,
     ) -> Self {
-        let spec = ToolSpec {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            schema: json!({"type": "object", "properties": properties, "required": required}),
-            parallel: false,
-        };
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        let known = schema.clone();
         let parse = move |arguments, context: &ToolContext| {
-            parse(ArgumentReader::new(name, arguments), context)
+            parse(Arguments::checked(name, arguments, &known)?, context)
         };
+        let (name, description) = (name.to_owned(), description.to_owned());
+        let spec = ToolSpec { name, description, schema, parallel: false };
         Self { spec, kind, parse: Box::new(parse) }
     }
 

@@ -79,7 +79,7 @@ fn converted(value: &Value, schema: &Value) -> Option<Value> {
             _ => None,
         },
         (Value::String(text), _) if names(schema, "boolean") => {
-            text.trim().parse().ok().map(Value::Bool)
+            text.trim().to_ascii_lowercase().parse().ok().map(Value::Bool)
         }
         (Value::String(text), _) if names(schema, "integer") => whole(text.trim().parse().ok()?),
         (Value::Number(number), _) if names(schema, "integer") => whole(number.as_f64()?),

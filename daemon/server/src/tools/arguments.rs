@@ -1,150 +1,125 @@
-//! Parser of a call's arguments that reports every mistake at once.
-//!
-//! Unknown fields are ignored here (the turn names them), and a number or boolean may be written as a string. Models do both, and a
-//! refusal costs a round.
+//! Arguments of a call, checked against the schema of its tool. A failure names every fault.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::failure::ToolFailure;
 
-pub(super) struct ArgumentReader {
+/// Arguments that fit the schema. Members that it does not name are not checked.
+pub(super) struct Arguments {
     tool: &'static str,
-    fields: Map<String, Value>,
-    faults: Vec<String>,
+    values: Value,
 }
 
-impl ArgumentReader {
-    pub(super) fn new(tool: &'static str, value: Value) -> Self {
-        match value {
-            Value::Object(fields) => Self { tool, fields, faults: Vec::new() },
-            other => Self {
-                tool,
-                fields: Map::new(),
-                faults: vec![format!("the arguments are {} (object expected)", kind(&other))],
-            },
-        }
+impl Arguments {
+    pub(super) fn checked(
+        tool: &'static str,
+        values: Value,
+        schema: &Value,
+    ) -> Result<Self, ToolFailure> {
+        let mut faults = Vec::new();
+        check("", &values, schema, &mut faults);
+        no_faults(tool, &faults).map(|()| Self { tool, values })
     }
 
-    /// Empty if it is missing or wrong; `finish` reports that.
-    pub(super) fn string(&mut self, name: &str) -> String {
-        if matches!(self.fields.get(name), None | Some(Value::Null)) {
-            self.faults.push(format!("`{name}` is missing (string expected)"));
-        }
-        self.optional_string(name).unwrap_or_default()
-    }
-
-    pub(super) fn optional_string(&mut self, name: &str) -> Option<String> {
-        self.take(name, "string", |value| match value {
-            Value::String(text) => Some(text),
-            _ => None,
-        })
-    }
-
-    pub(super) fn optional_count(&mut self, name: &str) -> Option<usize> {
-        self.take(name, "whole number from 0", |value| match value {
-            Value::Number(number) => number.as_u64()?.try_into().ok(),
-            Value::String(text) => text.trim().parse().ok(),
-            _ => None,
-        })
-    }
-
-    /// Zero if it is missing or wrong; `finish` reports that.
-    pub(super) fn count(&mut self, name: &str) -> usize {
-        if matches!(self.fields.get(name), None | Some(Value::Null)) {
-            self.faults.push(format!("`{name}` is missing (whole number expected)"));
-        }
-        self.optional_count(name).unwrap_or_default()
-    }
-
-    pub(super) fn optional_bool(&mut self, name: &str) -> Option<bool> {
-        self.take(name, "boolean", |value| match value {
-            Value::Bool(flag) => Some(flag),
-            Value::String(text) => text.trim().to_ascii_lowercase().parse().ok(),
-            _ => None,
-        })
-    }
-
-    pub(super) fn optional_strings(&mut self, name: &str) -> Option<Vec<String>> {
-        self.take(name, "array of strings", |value| match value {
-            Value::Array(values) => {
-                values.iter().map(|value| value.as_str().map(str::to_owned)).collect()
-            }
-            _ => None,
-        })
+    /// Refuses a call without one of these texts, which the schema does not always require.
+    pub(super) fn require(&self, names: &[&str]) -> Result<(), ToolFailure> {
+        let missing = names.iter().filter(|name| !self.gives(name));
+        let faults = missing.map(|name| format!("`{name}` is missing (string expected)"));
+        no_faults(self.tool, &faults.collect::<Vec<_>>())
     }
 
     /// True if the call gives the argument.
     pub(super) fn gives(&self, name: &str) -> bool {
-        self.fields.get(name).is_some_and(|value| !value.is_null())
+        !self.values[name].is_null()
     }
 
-    /// Readers of the objects of a list. `take_faults` returns their faults to this reader.
-    pub(super) fn optional_objects(&mut self, name: &str) -> Option<Vec<ArgumentReader>> {
-        let tool = self.tool;
-        self.take(name, "array of objects", |value| match value {
-            Value::Array(values) => {
-                Some(values.into_iter().map(|it| Self::new(tool, it)).collect())
+    pub(super) fn string(&self, name: &str) -> String {
+        self.optional_string(name).unwrap_or_default()
+    }
+
+    pub(super) fn optional_string(&self, name: &str) -> Option<String> {
+        self.values[name].as_str().map(str::to_owned)
+    }
+
+    pub(super) fn count(&self, name: &str) -> Option<usize> {
+        self.values[name].as_u64()?.try_into().ok()
+    }
+
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.values[name].as_bool().unwrap_or_default()
+    }
+
+    pub(super) fn strings(&self, name: &str) -> Option<Vec<String>> {
+        let values = self.values[name].as_array()?.iter();
+        Some(values.filter_map(|value| value.as_str().map(str::to_owned)).collect())
+    }
+
+    pub(super) fn objects(&self, name: &str) -> Vec<Self> {
+        let objects = self.values[name].as_array().into_iter().flatten().cloned();
+        objects.map(|values| Self { tool: self.tool, values }).collect()
+    }
+}
+
+fn no_faults(tool: &str, faults: &[String]) -> Result<(), ToolFailure> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(ToolFailure::Tell(format!("{tool}: {}.", faults.join("; "))))
+}
+
+/// Adds the faults of an object. `place` begins each of them.
+fn check(place: &str, object: &Value, schema: &Value, faults: &mut Vec<String>) {
+    if !object.is_object() {
+        faults.push(format!("{place}the arguments are {} (object expected)", kind(object)));
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let (value, expected) = (&object[name], expected(property));
+        let required = schema["required"].as_array();
+        match value {
+            Value::Null if required.is_some_and(|all| all.iter().any(|it| it == name.as_str())) => {
+                faults.push(format!("{place}`{name}` is missing ({expected} expected)"));
             }
-            _ => None,
-        })
-    }
-
-    /// Adds the faults of a part of the arguments, each with its place.
-    pub(super) fn take_faults(&mut self, place: &str, part: ArgumentReader) {
-        self.faults.extend(part.faults.iter().map(|fault| format!("{place}: {fault}")));
-    }
-
-    /// One of these names.
-    pub(super) fn optional_name(
-        &mut self,
-        name: &str,
-        known: &[&'static str],
-    ) -> Option<&'static str> {
-        self.take(name, &format!("one of {}", known.join(", ")), |value| {
-            known.iter().copied().find(|known| value.as_str() == Some(known))
-        })
-    }
-
-    /// List of some of these names, each at most once. A single string is treated as a list of one.
-    pub(super) fn optional_names(
-        &mut self,
-        name: &str,
-        known: &[&'static str],
-    ) -> Option<Vec<&'static str>> {
-        let expected = format!("array of {}", known.join(", "));
-        self.take(name, &expected, |value| {
-            let values = match value {
-                Value::Array(values) => values,
-                one => vec![one],
-            };
-            values
-                .iter()
-                .map(|value| known.iter().copied().find(|known| value.as_str() == Some(known)))
-                .collect()
-        })
-    }
-
-    /// Must be called before the values are used.
-    pub(super) fn finish(self) -> Result<(), ToolFailure> {
-        if self.faults.is_empty() {
-            return Ok(());
+            Value::Null => {}
+            value if !fits(value, property) => {
+                let found = kind(value);
+                faults.push(format!("{place}`{name}` is {found} ({expected} expected)"));
+            }
+            Value::Array(items) if property["items"]["type"] == "object" => {
+                for (at, item) in items.iter().enumerate() {
+                    check(&format!("{name}[{at}]: "), item, &property["items"], faults);
+                }
+            }
+            _ => {}
         }
-        Err(ToolFailure::Tell(format!("{}: {}.", self.tool, self.faults.join("; "))))
     }
+}
 
-    fn take<T>(
-        &mut self,
-        name: &str,
-        expected: &str,
-        read: impl FnOnce(Value) -> Option<T>,
-    ) -> Option<T> {
-        let value = self.fields.remove(name).filter(|value| !value.is_null())?;
-        let found = kind(&value);
-        let read = read(value);
-        if read.is_none() {
-            self.faults.push(format!("`{name}` is {found} ({expected} expected)"));
-        }
-        read
+/// True for a value of the type. The members of an object are checked by [`check`].
+fn fits(value: &Value, schema: &Value) -> bool {
+    match (schema["type"].as_str(), schema["enum"].as_array()) {
+        (_, Some(names)) => names.contains(value),
+        (Some("string"), None) => value.is_string(),
+        (Some("boolean"), None) => value.is_boolean(),
+        (Some("integer"), None) => value.is_u64(),
+        (Some("array"), None) => value
+            .as_array()
+            .is_some_and(|items| items.iter().all(|item| fits(item, &schema["items"]))),
+        _ => true,
+    }
+}
+
+fn expected(schema: &Value) -> String {
+    if let Some(names) = schema["enum"].as_array() {
+        let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+        return format!("one of {}", names.join(", "));
+    }
+    match schema["type"].as_str().unwrap_or_default() {
+        "integer" => "whole number from 0".to_owned(),
+        "array" => match expected(&schema["items"]).strip_prefix("one of ") {
+            Some(names) => format!("array of {names}"),
+            None => format!("array of {}s", expected(&schema["items"])),
+        },
+        kind => kind.to_owned(),
     }
 }
 
@@ -166,36 +141,60 @@ mod tests {
 
     use super::*;
 
-    fn check(value: Value, expect: Expect) {
-        let mut arguments = ArgumentReader::new("tool", value);
-        let values = (
-            arguments.string("path"),
-            arguments.optional_string("glob"),
-            arguments.optional_count("limit"),
-            arguments.optional_bool("all"),
-        );
-        let got = match arguments.finish() {
-            Ok(()) => format!("{values:?}"),
-            Err(error) => error.to_string(),
-        };
-        expect.assert_eq(&got);
+    fn check_call(value: Value, expect: Expect) {
+        let schema = json!({
+            "properties": {
+                "path": {"type": "string"},
+                "glob": {"type": "string"},
+                "limit": {"type": "integer"},
+                "all": {"type": "boolean"},
+                "needs": {"type": "array", "items": {"type": "string", "enum": ["network", "git"]}},
+                "edits": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {"old": {"type": "string"}},
+                    "required": ["old"],
+                }},
+            },
+            "required": ["path"],
+        });
+        let got = Arguments::checked("tool", value, &schema).map(|arguments| {
+            let values = (
+                arguments.string("path"),
+                arguments.optional_string("glob"),
+                arguments.count("limit"),
+                arguments.flag("all"),
+                arguments.strings("needs"),
+            );
+            format!("{values:?}")
+        });
+        expect.assert_eq(&got.unwrap_or_else(|error| error.to_string()));
     }
 
     #[test]
     fn every_fault_of_the_arguments_is_named() {
-        check(json!({"path": "a"}), expect![[r#"("a", None, None, None)"#]]);
-        check(
-            json!({"path": "a", "glob": null, "limit": "7", "all": "True", "more": 1}),
-            expect![[r#"("a", None, Some(7), Some(true))"#]],
+        check_call(json!({"path": "a"}), expect![[r#"("a", None, None, false, None)"#]]);
+        check_call(
+            json!({"path": "a", "glob": null, "limit": 7, "all": true, "more": 1}),
+            expect![[r#"("a", None, Some(7), true, None)"#]],
         );
-        check(
+        check_call(
             json!({"glob": 3, "limit": -1, "all": []}),
             expect![
                 "tool: `path` is missing (string expected); `glob` is 3 (string expected); `limit` is -1 (whole number from 0 expected); `all` is an array (boolean expected)."
             ],
         );
-        check(json!({"path": {}}), expect!["tool: `path` is an object (string expected)."]);
-        check(
+        check_call(
+            json!({"path": "a", "needs": ["root"], "edits": [{"old": "x"}, {}, 1]}),
+            expect![
+                "tool: `needs` is an array (array of network, git expected); edits[1]: `old` is missing (string expected); edits[2]: the arguments are 1 (object expected); edits[2]: `old` is missing (string expected)."
+            ],
+        );
+        check_call(
+            json!({"path": "a", "edits": [{}], "needs": ["git"]}),
+            expect!["tool: edits[0]: `old` is missing (string expected)."],
+        );
+        check_call(json!({"path": {}}), expect!["tool: `path` is an object (string expected)."]);
+        check_call(
             json!("a"),
             expect![
                 "tool: the arguments are a string (object expected); `path` is missing (string expected)."

@@ -1,10 +1,10 @@
 //! `ask_user`: asks the user a question and waits for the answer.
 
-use cairn_core::{marks::ModelText, policy::Access};
+use cairn_core::{marks::ModelText, policy::Access, sanitize::one_line};
 use cairn_protocol::{AskParams, ToolKind, ToolLabel};
 use serde_json::json;
 
-use super::{ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label};
+use super::{Arguments, Call, MAX_LABEL, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::ports::UserAnswer;
 
 pub(crate) const NAME: &str = "ask_user";
@@ -31,10 +31,9 @@ pub(super) fn tool() -> Tool {
     Tool::new(NAME, ToolKind::Ask, description, properties, &["question"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, _: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, _: &ToolContext) -> Result<Call, ToolFailure> {
     let question = arguments.string("question");
-    let options = arguments.optional_strings("options").unwrap_or_default();
-    arguments.finish()?;
+    let options = arguments.strings("options").unwrap_or_default();
     if question.trim().is_empty() {
         return Err(ToolFailure::tell("`question` is empty."));
     }
@@ -50,7 +49,7 @@ fn parse(mut arguments: ArgumentReader, _: &ToolContext) -> Result<Call, ToolFai
             "`options` may have at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION_CHARS} characters."
         )));
     }
-    let label = ToolLabel::Ask { question: label::short(&question) };
+    let label = ToolLabel::Ask { question: one_line(&question, MAX_LABEL) };
     let access = Access::Read { path: None, names: Vec::new() };
     Ok(Call::new(label, access, move |context| ask(question, options, context)))
 }

@@ -7,11 +7,12 @@ use cairn_core::{
     marks::ModelText,
     policy::{Access, command, sandbox::Needs},
     process::{RUNNING_LIMIT, Start},
+    sanitize::one_line,
 };
 use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
 
-use super::{ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label, processes};
+use super::{Arguments, Call, MAX_LABEL, Tool, ToolContext, ToolFailure, ToolOutput, processes};
 use crate::{
     approval, clock,
     exec::{CommandLimits, CommandOutcome, Exit, HEAD_BYTES, TAIL_BYTES, sandbox::quarantine_text},
@@ -59,13 +60,12 @@ pub(super) fn tool(limits: CommandLimits) -> Tool {
     Tool::new("bash", ToolKind::Run, &description, properties, &["command"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let command = arguments.string("command");
-    let timeout = arguments.optional_count("timeout_ms");
-    let needs = arguments.optional_names("needs", &["network", "git"]).unwrap_or_default();
-    let background = arguments.optional_bool("background").unwrap_or_default();
-    let terminal = arguments.optional_bool("terminal").unwrap_or_default();
-    arguments.finish()?;
+    let timeout = arguments.count("timeout_ms");
+    let needs = arguments.strings("needs").unwrap_or_default();
+    let background = arguments.flag("background");
+    let terminal = arguments.flag("terminal");
     if command.len() > MAX_COMMAND_BYTES {
         return Err(ToolFailure::Tell(format!(
             "`command` has {} bytes; it may have at most 64 KiB. Write long text to a file with \
@@ -79,6 +79,7 @@ fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, T
     if command.contains('\0') {
         return Err(ToolFailure::tell("`command` has a NUL character."));
     }
+    let needs_one = |name| needs.iter().any(|need| need == name);
     let limits = context.command_limits;
     let wanted = timeout.map_or(limits.usual, |ms| Duration::from_millis(ms as u64));
     let call = BashCall {
@@ -88,7 +89,7 @@ fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, T
         wanted,
         background: background || terminal,
         terminal,
-        needs: Needs { network: needs.contains(&"network"), git: needs.contains(&"git") },
+        needs: Needs { network: needs_one("network"), git: needs_one("git") },
         instead: None,
     };
     Ok(call.ready())
@@ -96,7 +97,7 @@ fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, T
 
 impl BashCall {
     fn label(&self) -> ToolLabel {
-        let command = label::short(&self.command);
+        let command = one_line(&self.command, MAX_LABEL);
         ToolLabel::Run { command, needs: approval::needs(self.needs) }
     }
 

@@ -5,7 +5,7 @@ use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted,
+    Arguments, Call, Tool, ToolContext, ToolFailure, Wanted,
     propose::{Computed, FileChange},
     snapshot,
 };
@@ -20,9 +20,8 @@ pub(super) fn tool() -> Tool {
     Tool::new("delete_file", ToolKind::Delete, description, properties, &["path"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let path = arguments.string("path");
-    arguments.finish()?;
     let path = context.workspace.resolve(&path).map_err(ToolFailure::tell)?;
     let access = Access::Delete {
         path: path.as_path().to_owned(),

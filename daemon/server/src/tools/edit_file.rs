@@ -9,7 +9,7 @@ use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted, edited_lines,
+    Arguments, Call, Tool, ToolContext, ToolFailure, Wanted, edited_lines,
     propose::{Computed, FileChange, edit_of},
     snapshot,
 };
@@ -65,18 +65,16 @@ pub(super) fn tool() -> Tool {
     Tool::new("edit_file", ToolKind::Edit, description, properties, &["path"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let path = arguments.string("path");
-    let mut edits = Vec::new();
-    for (at, mut part) in arguments.optional_objects("edits").into_iter().flatten().enumerate() {
-        edits.push(read_edit(&mut part));
-        arguments.take_faults(&format!("edits[{at}]"), part);
-    }
+    let mut edits: Vec<Edit> = arguments.objects("edits").iter().map(read_edit).collect();
     let alone = ["old_text", "new_text", "insert_line"].iter().any(|name| arguments.gives(name));
     if alone || edits.is_empty() {
-        edits.push(read_edit(&mut arguments));
+        // The schema requires them only in `edits`.
+        let inserts = arguments.gives("insert_line");
+        arguments.require(if inserts { &["new_text"] } else { &["old_text", "new_text"] })?;
+        edits.push(read_edit(&arguments));
     }
-    arguments.finish()?;
     if edits.len() > MAX_EDITS {
         return Err(ToolFailure::Tell(format!(
             "`edits` has {} edits; it may have at most {MAX_EDITS}.",
@@ -90,15 +88,15 @@ fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, T
     Ok(change.call(label, access))
 }
 
-fn read_edit(arguments: &mut ArgumentReader) -> Edit {
-    if let Some(line) = arguments.optional_count("insert_line") {
+fn read_edit(arguments: &Arguments) -> Edit {
+    if let Some(line) = arguments.count("insert_line") {
         return Edit::Insert { line, new: arguments.string("new_text") };
     }
     let old = arguments.string("old_text");
     let new = arguments.string("new_text");
-    let all = arguments.optional_bool("replace_all").unwrap_or(false);
-    let at_end = arguments.optional_bool("at_end").unwrap_or(false);
-    let below = arguments.optional_strings("after").map(|lines| Below { lines, at_end });
+    let all = arguments.flag("replace_all");
+    let at_end = arguments.flag("at_end");
+    let below = arguments.strings("after").map(|lines| Below { lines, at_end });
     Edit::Replace { old, new, all, below }
 }
 
@@ -303,7 +301,7 @@ mod tests {
         check(
             &fixture,
             json!({"path": 1, "old_text": "a"}),
-            expect!["failure: edit_file: `path` is 1 (string expected); `new_text` is missing (string expected)."],
+            expect!["failure: edit_file: `path` is 1 (string expected)."],
         )
         .await;
         check(

@@ -8,9 +8,9 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking, searches::Search,
+    Arguments, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking, searches::Search,
 };
-use crate::workspace::{Hidden, TRAPPED, Walked, Workspace, WorkspacePath};
+use crate::workspace::{Hidden, Walked, Workspace, WorkspacePath};
 
 const MAX_FILES: usize = 200;
 const MAX_PATTERN_BYTES: usize = 1_000;
@@ -93,10 +93,9 @@ pub(super) fn tool() -> Tool {
     Tool::new("glob", ToolKind::Search, description, properties, &["pattern"], parse).parallel()
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let pattern = arguments.string("pattern");
     let path = arguments.optional_string("path");
-    arguments.finish()?;
     let (pattern, path) = match split_absolute(&pattern) {
         Some((folder, below)) => (PathPattern::compile(below, below)?, Some(folder)),
         None => (PathPattern::new(&pattern)?, path.as_deref()),
@@ -186,26 +185,8 @@ async fn find(
 
 fn listed(mut found: Vec<String>, walked: Walked, search: &Search) -> ModelText {
     found.truncate(MAX_FILES);
-    let mut out = ModelText::default();
-    let stopped = match walked {
-        Walked::Stopped { files } => Some(search.incomplete(files)),
-        Walked::All | Walked::Enough | Walked::Trapped => None,
-    };
-    if let Some(words) = &stopped {
-        out.own(words);
-    }
-    if found.is_empty() {
-        out.own(if stopped.is_some() { "No files found so far." } else { "No files found." });
-    }
-    out.add(&found.join("\n"));
-    match walked {
-        Walked::All | Walked::Stopped { .. } => {}
-        Walked::Enough => {
-            out.own(&format!("Only the first {MAX_FILES} files; use a narrower pattern."));
-        }
-        Walked::Trapped => out.own(TRAPPED),
-    }
-    out
+    let enough = format!("Only the first {MAX_FILES} files; use a narrower pattern.");
+    search.report(walked, &found.join("\n"), "files found", &enough)
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking,
+    Arguments, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking,
     glob::{PathPattern, SearchStart},
     outside::{self, Outline},
     searches::{Search, Turn},
 };
-use crate::workspace::{Hidden, TRAPPED, Walked, WorkspacePath};
+use crate::workspace::{Hidden, Walked, WorkspacePath};
 
 pub(super) mod pattern;
 mod scan;
@@ -70,21 +70,19 @@ pub(super) fn tool() -> Tool {
     Tool::new("grep", ToolKind::Search, description, properties, &["pattern"], parse).parallel()
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let pattern = arguments.string("pattern");
     let path = arguments.optional_string("path");
     let files = arguments.optional_string("glob");
-    let ignore_case = arguments.optional_bool("ignore_case").unwrap_or(false);
-    let both = arguments.optional_count("context").unwrap_or(0);
-    let before = arguments.optional_count("before").unwrap_or(both);
-    let after = arguments.optional_count("after").unwrap_or(both);
-    let output = arguments.optional_name("output", &["content", "files", "count"]);
-    let output = match output {
+    let ignore_case = arguments.flag("ignore_case");
+    let both = arguments.count("context").unwrap_or(0);
+    let before = arguments.count("before").unwrap_or(both);
+    let after = arguments.count("after").unwrap_or(both);
+    let output = match arguments.optional_string("output").as_deref() {
         Some("files") => Output::Files,
         Some("count") => Output::Count,
         Some(_) | None => Output::Content,
     };
-    arguments.finish()?;
     if pattern.is_empty() {
         return Err(ToolFailure::tell("`pattern` is empty. Give a regular expression."));
     }
@@ -296,27 +294,13 @@ impl Results {
     }
 
     fn finish(self, walked: Walked, search: &Search) -> ModelText {
-        let mut out = ModelText::default();
-        let nothing = match walked {
-            Walked::Stopped { files } => {
-                out.own(&search.incomplete(files));
-                "No matches so far."
-            }
-            Walked::All | Walked::Enough | Walked::Trapped => "No matches.",
-        };
-        if self.matches == 0 {
-            out.own(nothing);
-        }
-        out.add(self.out.trim_end_matches('\n'));
-        match walked {
-            Walked::All | Walked::Stopped { .. } => {}
-            Walked::Enough => out.own(&format!(
-                "Stopped after {} {}; there may be more. Use a narrower pattern, `path` or `glob`.",
-                self.matches,
-                if self.output == Output::Content { "matches" } else { "files" }
-            )),
-            Walked::Trapped => out.own(TRAPPED),
-        }
+        let enough = format!(
+            "Stopped after {} {}; there may be more. Use a narrower pattern, `path` or `glob`.",
+            self.matches,
+            if self.output == Output::Content { "matches" } else { "files" }
+        );
+        let found = self.out.trim_end_matches('\n');
+        let mut out = search.report(walked, found, "matches", &enough);
         match self.secrets {
             0 => {}
             1 => out.own("1 file that may hold secrets was not searched; to search it, name it in `path`."),

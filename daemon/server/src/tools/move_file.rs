@@ -5,7 +5,7 @@ use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted,
+    Arguments, Call, Tool, ToolContext, ToolFailure, Wanted,
     propose::{Computed, FileChange},
     snapshot,
 };
@@ -23,10 +23,9 @@ pub(super) fn tool() -> Tool {
     Tool::new("move_file", ToolKind::Move, description, properties, &["from", "to"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let from = arguments.string("from");
     let to = arguments.string("to");
-    arguments.finish()?;
     let from = context.workspace.resolve(&from).map_err(ToolFailure::tell)?;
     let to = context.workspace.resolve(&to).map_err(ToolFailure::tell)?;
     let access = Access::Move {

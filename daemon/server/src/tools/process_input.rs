@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use cairn_core::{policy::Access, process::ProcessId};
+use cairn_core::{policy::Access, process::ProcessId, sanitize::one_line};
 use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput, label,
+    Arguments, Call, MAX_LABEL, Tool, ToolContext, ToolFailure, ToolOutput,
     processes::{find, id_argument, report},
 };
 use crate::processes::Written;
@@ -28,11 +28,10 @@ pub(super) fn tool() -> Tool {
     Tool::new("process_input", ToolKind::Run, description, properties, &["id", "text"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
-    let id = id_argument(&mut arguments);
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let id = id_argument(&arguments);
     let text = arguments.string("text");
-    let eof = arguments.optional_bool("eof").unwrap_or_default();
-    arguments.finish()?;
+    let eof = arguments.flag("eof");
     if text.len() > MAX_TEXT_BYTES {
         return Err(ToolFailure::Tell(format!(
             "`text` has {} bytes; it may have at most 16 KiB. Write it to a file that the process reads.",
@@ -46,7 +45,7 @@ fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, T
     if !entry.is_running() {
         return Err(ToolFailure::Tell(format!("Process {id} has ended.")));
     }
-    let label = ToolLabel::SendInput { process: id, text: label::short(&text) };
+    let label = ToolLabel::SendInput { process: id, text: one_line(&text, MAX_LABEL) };
     let access = Access::Input {
         process: id,
         command: entry.start.command,

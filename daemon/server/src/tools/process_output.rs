@@ -10,7 +10,7 @@ use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
+    Arguments, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     grep::pattern::Pattern,
     processes::{find, id_argument, report},
 };
@@ -37,12 +37,11 @@ pub(super) fn tool() -> Tool {
     Tool::new("process_output", ToolKind::Read, description, properties, &["id"], parse).parallel()
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
-    let id = id_argument(&mut arguments);
-    let since = arguments.optional_count("since").map(|since| since as u64);
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
+    let id = id_argument(&arguments);
+    let since = arguments.count("since").map(|since| since as u64);
     let wait_for = arguments.optional_string("wait_for");
-    let limit = arguments.optional_count("timeout_ms");
-    arguments.finish()?;
+    let limit = arguments.count("timeout_ms");
     let wait = match wait_for.as_deref() {
         None | Some("") => None,
         Some(EXIT) => Some(Wait::Exit),

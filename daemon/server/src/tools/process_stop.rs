@@ -7,7 +7,7 @@ use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, ToolOutput,
+    Arguments, Call, Tool, ToolContext, ToolFailure, ToolOutput,
     processes::{find, id_argument, report},
 };
 
@@ -20,9 +20,8 @@ pub(super) fn tool() -> Tool {
     Tool::new("process_stop", ToolKind::Run, description, properties, &["id"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, _: &ToolContext) -> Result<Call, ToolFailure> {
-    let id = id_argument(&mut arguments);
-    arguments.finish()?;
+fn parse(arguments: Arguments, _: &ToolContext) -> Result<Call, ToolFailure> {
+    let id = id_argument(&arguments);
     let label = ToolLabel::StopProcess { process: id };
     Ok(Call::new(label, Access::Process, move |context| async move {
         let (_, process) = find(id, &context)?;

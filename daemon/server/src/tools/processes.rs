@@ -5,7 +5,7 @@ use cairn_core::{
     process::{ProcessEntry, ProcessId, ProcessState},
 };
 
-use super::{ArgumentReader, ToolContext, ToolFailure, ToolOutput};
+use super::{Arguments, ToolContext, ToolFailure, ToolOutput};
 use crate::{
     clock,
     processes::{ProcessHandle, Progress},
@@ -36,8 +36,9 @@ pub(super) fn report_start(
 }
 
 /// Reads the id of a process. A number that no process has is answered as such later.
-pub(super) fn id_argument(arguments: &mut ArgumentReader) -> ProcessId {
-    ProcessId::try_from(arguments.count("id")).unwrap_or(ProcessId::MAX)
+pub(super) fn id_argument(arguments: &Arguments) -> ProcessId {
+    let id = arguments.count("id").and_then(|id| ProcessId::try_from(id).ok());
+    id.unwrap_or(ProcessId::MAX)
 }
 
 /// Result of a call about a process: its output from a position on, by default what was not read yet, the

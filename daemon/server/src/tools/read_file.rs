@@ -14,7 +14,7 @@ use cairn_protocol::{ToolKind, ToolLabel, ToolStats};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, ReadText, Tool, ToolContext, ToolFailure, ToolOutput, blocking, outside,
+    Arguments, Call, ReadText, Tool, ToolContext, ToolFailure, ToolOutput, blocking, outside,
     snapshot,
 };
 use crate::{
@@ -43,11 +43,10 @@ pub(super) fn tool() -> Tool {
     Tool::new("read_file", ToolKind::Read, description, properties, &["path"], parse).parallel()
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let path = arguments.string("path");
-    let given = (arguments.optional_count("offset"), arguments.optional_count("limit"));
+    let given = (arguments.count("offset"), arguments.count("limit"));
     let (offset, limit) = (given.0.unwrap_or(1).max(1), given.1.unwrap_or(MAX_LINES).max(1));
-    arguments.finish()?;
     if let Some(path) = outside::readable(&path, context) {
         let lines = (given != (None, None)).then_some((offset, limit));
         return Ok(outside::read(&path, lines, context));

@@ -6,10 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cairn_core::marks::ModelText;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::ToolFailure;
+use crate::workspace::{TRAPPED, Walked};
 
 /// Most searches at once on a machine with many cores. Each takes up to 6 MiB; together with one decoded
 /// file they share 64 MiB.
@@ -28,8 +30,6 @@ pub(super) type Turn<'s> = Option<MutexGuard<'s, ()>>;
 #[derive(Debug)]
 pub struct Searches {
     slots: Arc<Semaphore>,
-    /// The user searches in stored sessions, one search at a time.
-    in_sessions: Arc<Semaphore>,
     turns: Arc<Mutex<()>>,
     limit: Duration,
 }
@@ -39,7 +39,6 @@ impl Default for Searches {
         let cores = available_parallelism().map_or(1, usize::from);
         Self {
             slots: Arc::new(Semaphore::new(cores.min(MAX_AT_ONCE))),
-            in_sessions: Arc::new(Semaphore::new(1)),
             turns: Arc::default(),
             limit: MAX_TIME,
         }
@@ -51,12 +50,6 @@ impl Searches {
     #[cfg(test)]
     pub(super) fn with_limit(limit: Duration) -> Self {
         Self { limit, ..Self::default() }
-    }
-
-    /// Waits until no other search in stored sessions runs, and lets none begin until the result is
-    /// dropped.
-    pub async fn begin_in_sessions(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.in_sessions).acquire_owned().await.ok()
     }
 
     /// Waits for a slot. The time limit starts when the search has one.
@@ -109,8 +102,29 @@ impl Search {
         }
     }
 
+    /// Result of a search for files or matches, with remarks about the search around it. `enough` is the
+    /// remark that more may follow.
+    pub(super) fn report(&self, walked: Walked, found: &str, of: &str, enough: &str) -> ModelText {
+        let mut out = ModelText::default();
+        let mut so_far = "";
+        if let Walked::Stopped { files } = walked {
+            out.own(&self.incomplete(files));
+            so_far = " so far";
+        }
+        if found.is_empty() {
+            out.own(&format!("No {of}{so_far}."));
+        }
+        out.add(found);
+        match walked {
+            Walked::All | Walked::Stopped { .. } => {}
+            Walked::Enough => out.own(enough),
+            Walked::Trapped => out.own(TRAPPED),
+        }
+        out
+    }
+
     /// First line of an answer that is not the whole one.
-    pub(super) fn incomplete(&self, files: usize) -> String {
+    fn incomplete(&self, files: usize) -> String {
         format!(
             "The search is incomplete: it was stopped after {:.0} s, when it had come to {files} \
              files. Search a smaller folder, or use a narrower `glob`.",

@@ -2,13 +2,13 @@
 //!
 //! Must never run the loop itself: the hub runs it like every other.
 
-use cairn_core::{policy::Access, subagent::SubagentReport};
+use cairn_core::{policy::Access, sanitize::one_line, subagent::SubagentReport};
 use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, SubagentRequest, SubagentTools, Tool, ToolContext, ToolFailure,
-    ToolOutput, label,
+    Arguments, Call, MAX_LABEL, SubagentRequest, SubagentTools, Tool, ToolContext, ToolFailure,
+    ToolOutput,
 };
 
 pub(crate) const NAME: &str = "task";
@@ -32,26 +32,20 @@ pub(super) fn tool() -> Tool {
     Tool::new(NAME, ToolKind::Task, description, properties, &required, parse).parallel()
 }
 
-fn parse(mut arguments: ArgumentReader, _: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, _: &ToolContext) -> Result<Call, ToolFailure> {
     let title = arguments.string("description");
     let prompt = arguments.string("prompt");
     let tools = arguments.optional_string("tools");
-    let max_rounds = arguments.optional_count("max_rounds");
-    arguments.finish()?;
+    let max_rounds = arguments.count("max_rounds");
     if prompt.trim().is_empty() {
         return Err(ToolFailure::tell("task: `prompt` is empty. The subagent sees nothing else."));
     }
     let tools = match tools.as_deref() {
-        None | Some("all") => SubagentTools::All,
         Some("read") => SubagentTools::Read,
-        Some(other) => {
-            return Err(ToolFailure::Tell(format!(
-                "task: `tools` is \"{other}\" (\"read\" or \"all\" expected)."
-            )));
-        }
+        _ => SubagentTools::All,
     };
     let max_rounds = max_rounds.map(|rounds| u32::try_from(rounds).unwrap_or(u32::MAX));
-    let title = one_line(&title);
+    let title = title_of(&title);
     let label = ToolLabel::Subagent { title: title.clone() };
     Ok(Call::new(label, Access::Subagent, move |context| {
         let request = SubagentRequest { title, prompt, tools, max_rounds, origin: context.origin };
@@ -67,8 +61,9 @@ fn parse(mut arguments: ArgumentReader, _: &ToolContext) -> Result<Call, ToolFai
     }))
 }
 
-fn one_line(text: &str) -> String {
-    let line = label::short(text);
+fn title_of(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = one_line(&words.join(" "), MAX_LABEL);
     if line.is_empty() { "a part of the task".to_owned() } else { line }
 }
 
@@ -86,7 +81,7 @@ mod tests {
     #[tokio::test]
     async fn the_subagent_gets_the_prompt_and_its_report_is_the_result() {
         check(
-            json!({"description": "Find\n the  uses", "prompt": "Where is f used?", "tools": "read", "max_rounds": "3"}),
+            json!({"description": "Find\n the  uses", "prompt": "Where is f used?", "tools": "read", "max_rounds": 3}),
             expect![[r#"Find the uses|Where is f used?|Read|Some(3)"#]],
         )
         .await;
@@ -111,7 +106,7 @@ mod tests {
         .await;
         check(
             json!({"description": "x", "prompt": "y", "tools": "write"}),
-            expect![[r#"failure: task: `tools` is "write" ("read" or "all" expected)."#]],
+            expect!["failure: task: `tools` is a string (one of read, all expected)."],
         )
         .await;
     }

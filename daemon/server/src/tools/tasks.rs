@@ -13,12 +13,13 @@ use cairn_core::{
         Status,
         graph::{TaskCall, TaskChange, TaskOutcome, TaskRequest, TaskTool},
     },
+    sanitize::one_line,
     turn::Input,
 };
 use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::{Value, json};
 
-use super::{Access, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking, label};
+use super::{Access, Call, MAX_LABEL, Tool, ToolContext, ToolFailure, ToolOutput, blocking};
 use crate::{
     hooks,
     store::tasks::{Contents, TaskList},
@@ -48,7 +49,7 @@ impl GraphCall {
     fn label(&self) -> ToolLabel {
         match &self.request.call {
             TaskCall::Create(new) => ToolLabel::AddTask {
-                subject: label::short(new.subject.as_deref().unwrap_or_default()),
+                subject: one_line(new.subject.as_deref().unwrap_or_default(), MAX_LABEL),
             },
             TaskCall::Get { id: Some(task) } => ToolLabel::ViewTask { task: *task },
             TaskCall::Get { id: None } | TaskCall::List => ToolLabel::ViewTasks,

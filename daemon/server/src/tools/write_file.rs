@@ -5,7 +5,7 @@ use cairn_protocol::{ToolKind, ToolLabel};
 use serde_json::json;
 
 use super::{
-    ArgumentReader, Call, Tool, ToolContext, ToolFailure, Wanted, outside,
+    Arguments, Call, Tool, ToolContext, ToolFailure, Wanted, outside,
     propose::{Computed, FileChange, edit_of},
 };
 use crate::workspace::{MAX_FILE_BYTES, WorkspacePath};
@@ -21,10 +21,9 @@ pub(super) fn tool() -> Tool {
     Tool::new("write_file", ToolKind::Edit, description, properties, &["path", "content"], parse)
 }
 
-fn parse(mut arguments: ArgumentReader, context: &ToolContext) -> Result<Call, ToolFailure> {
+fn parse(arguments: Arguments, context: &ToolContext) -> Result<Call, ToolFailure> {
     let path = arguments.string("path");
     let content = arguments.string("content");
-    arguments.finish()?;
     if content.len() as u64 > MAX_FILE_BYTES {
         return Err(ToolFailure::tell("`content` is too long for one file."));
     }

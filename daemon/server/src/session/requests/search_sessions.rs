@@ -1,8 +1,7 @@
 //! Searches the texts of all sessions of the workspace.
 
-use std::sync::Arc;
-
 use cairn_protocol::{SearchSessionsParams, SearchSessionsResult};
+use tokio::sync::Semaphore;
 
 use crate::{
     event::Responder,
@@ -14,6 +13,9 @@ use crate::{
     store::session_list::search,
 };
 
+/// Turn of the one search that runs at a time.
+static TURN: Semaphore = Semaphore::const_new(1);
+
 pub(crate) fn search_sessions(
     sessions: &Sessions,
     params: SearchSessionsParams,
@@ -24,10 +26,10 @@ pub(crate) fn search_sessions(
         return reply.send(Ok(SearchSessionsResult::default()));
     };
     let mine = sessions.listed(reviews);
-    let (searches, unwanted) = (Arc::clone(&sessions.searches), reply.unwanted());
+    let unwanted = reply.unwanted();
     sessions.services.spawn(async move {
         // One that was cancelled ends at once.
-        let Some(turn) = searches.begin_in_sessions().await else { return };
+        let Ok(turn) = TURN.acquire().await else { return };
         let found = blocking(move || {
             let _turn = turn;
             let limits = search::SessionSearchLimits::default();

@@ -231,8 +231,8 @@ fn titles_are_one_short_line() {
         needs: Needs::NONE,
         instead: None,
     };
-    assert_eq!(call("npm\n  test").label().english(), "Run npm test");
+    assert_eq!(call("npm\n  test").label().english(), "Run npm ⏎ test");
     let fetch = BashCall { needs: Needs { network: true, git: false }, ..call("git fetch") };
     assert_eq!(fetch.label().english(), "Run git fetch (with network access)");
-    assert_eq!(call(&"x".repeat(100)).label().english(), format!("Run {}…", "x".repeat(80)));
+    assert_eq!(call(&"x".repeat(100)).label().english(), format!("Run {}…", "x".repeat(79)));
 }
