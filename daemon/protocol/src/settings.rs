@@ -1,7 +1,6 @@
 //! Keys of the settings, with the values of enumerations.
 //!
-//! Everything else about a setting (text, type, scope, default) is in the extension's manifest. A test
-//! compares both.
+//! The extension's manifest has the rest: text, type, scope, default. A test compares both.
 
 /// Name of the section that all settings are in.
 pub const SECTION: &str = "cairn";
