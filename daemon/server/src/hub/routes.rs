@@ -43,67 +43,67 @@ pub(super) fn routes() -> Router<Components> {
 
 fn add_turns(router: &mut Router<Components>) {
     router.on::<RunTask>(|all, params, reply| {
-        requests::run_task(&mut all.sessions, params, reply, &mut all.reviews);
+        requests::run_task::handle(&mut all.sessions, params, reply, &mut all.reviews);
     });
     router.on::<Steer>(|all, params, reply| {
-        requests::steer(&mut all.sessions, params, reply, &mut all.reviews);
+        requests::steer::handle(&mut all.sessions, params, reply, &mut all.reviews);
     });
     router.on::<QueueAdd>(|all, params, reply| {
-        requests::queue_add(&mut all.sessions, params, reply, &mut all.reviews);
+        requests::queue_add::handle(&mut all.sessions, params, reply, &mut all.reviews);
     });
-    router.answers::<QueueEdit>(requests::queue_edit);
-    router.answers::<QueueDrop>(requests::queue_drop);
-    router.answers::<QueueSend>(requests::queue_send);
-    router.answers::<Cancel>(requests::cancel);
-    router.answers::<Compact>(requests::compact);
-    router.answers::<Answer>(|it, params| Ok(requests::answer(it, params)));
-    router.answers::<ToolOutput>(|it, params| Ok(requests::tool_output(it, &params)));
-    router.answers::<PlanHistory>(requests::plan_history);
-    router.answers::<ProcessStop>(requests::process_stop);
-    router.replies::<ProcessInput>(requests::process_input);
-    router.replies::<ProcessOutput>(requests::process_output);
-    router.replies::<TurnAttachments>(requests::turn_attachments);
+    router.answers::<QueueEdit>(requests::queue_edit::handle);
+    router.answers::<QueueDrop>(requests::queue_drop::handle);
+    router.answers::<QueueSend>(requests::queue_send::handle);
+    router.answers::<Cancel>(requests::cancel::handle);
+    router.answers::<Compact>(requests::compact::handle);
+    router.answers::<Answer>(|it, params| Ok(requests::answer::handle(it, params)));
+    router.answers::<ToolOutput>(|it, params| Ok(requests::tool_output::handle(it, &params)));
+    router.answers::<PlanHistory>(requests::plan_history::handle);
+    router.answers::<ProcessStop>(requests::process_stop::handle);
+    router.replies::<ProcessInput>(requests::process_input::handle);
+    router.replies::<ProcessOutput>(requests::process_output::handle);
+    router.replies::<TurnAttachments>(requests::turn_attachments::handle);
 }
 
 fn add_sessions(router: &mut Router<Components>) {
     router.on::<ListSessions>(|all, params, reply| {
-        requests::list_sessions(&all.sessions, params, &all.reviews, reply);
+        requests::list_sessions::handle(&all.sessions, params, &all.reviews, reply);
     });
     router.on::<SearchSessions>(|all, params, reply| {
-        requests::search_sessions(&all.sessions, params, &all.reviews, reply);
+        requests::search_sessions::handle(&all.sessions, params, &all.reviews, reply);
     });
-    router.replies::<OpenSession>(requests::open_session);
-    router.replies::<ForkSession>(requests::fork_session);
-    router.replies::<RenameSession>(requests::rename_session);
-    router.replies::<DeleteSession>(requests::delete_session);
-    router.replies::<RestoreSession>(requests::restore_session);
-    router.replies::<ExportSession>(requests::export_session);
-    router.replies::<ServerModels>(requests::server_models);
-    router.replies::<CheckModel>(requests::check_model);
-    router.replies::<RevokeRule>(requests::revoke_rule);
+    router.replies::<OpenSession>(requests::open_session::handle);
+    router.replies::<ForkSession>(requests::fork_session::handle);
+    router.replies::<RenameSession>(requests::rename_session::handle);
+    router.replies::<DeleteSession>(requests::delete_session::handle);
+    router.replies::<RestoreSession>(requests::restore_session::handle);
+    router.replies::<ExportSession>(requests::export_session::handle);
+    router.replies::<ServerModels>(requests::server_models::handle);
+    router.replies::<CheckModel>(requests::check_model::handle);
+    router.replies::<RevokeRule>(requests::revoke_rule::handle);
     router.on::<State>(|all, _, reply| reply.send(Ok(all.state())));
-    router.on::<Models>(|all, _, reply| reply.send(Ok(requests::models(&all.sessions))));
-    router.on::<ListRules>(|all, _, reply| requests::list_rules(&all.sessions, reply));
+    router.on::<Models>(|all, _, reply| reply.send(Ok(requests::models::handle(&all.sessions))));
+    router.on::<ListRules>(|all, _, reply| requests::list_rules::handle(&all.sessions, reply));
 }
 
 fn add_reviews(router: &mut Router<Components>) {
     router.on::<Decide>(|all, params, reply| {
-        review::requests::decide(&mut all.reviews, params, reply);
+        review::requests::decide::handle(&mut all.reviews, params, reply);
     });
     router.on::<UndoDecision>(|all, _, reply| {
-        review::requests::undo_decision(&mut all.reviews, reply);
+        review::requests::undo_decision::handle(&mut all.reviews, reply);
     });
     router.on_exact::<Baseline>(|all, params, reply| {
-        reply.send(Ok(review::requests::baseline(&all.reviews, &params)));
+        reply.send(Ok(review::requests::baseline::handle(&all.reviews, &params)));
     });
     router.on::<Checkpoints>(|all, _, reply| {
-        reply.send(Ok(review::requests::checkpoints(&all.reviews)));
+        reply.send(Ok(review::requests::checkpoints::handle(&all.reviews)));
     });
     router.on::<RestoreCheckpoint>(|all, params, reply| {
         if all.sessions.is_working() {
             return reply.send(Err(RequestError::from(RequestProblem::TurnRunning)));
         }
-        review::requests::restore_checkpoint(&mut all.reviews, params, reply);
+        review::requests::restore_checkpoint::handle(&mut all.reviews, params, reply);
     });
 }
 

@@ -22,7 +22,7 @@ impl Sessions {
             return reply.send(Err(RequestError::from(RequestProblem::DocumentNotOpen)));
         };
         let task = RunTaskParams { text, ..RunTaskParams::default() };
-        requests::run_task(self, task, reply, reviews);
+        requests::run_task::handle(self, task, reply, reviews);
     }
 
     pub(crate) fn steer_or_start(
@@ -66,7 +66,7 @@ impl Sessions {
             text,
             attachments: Vec::new(),
         };
-        requests::steer_now(self, steer, Vec::new())?;
+        requests::steer::steer_now(self, steer, Vec::new())?;
         Ok(RunTaskResult { session_id, turn_id })
     }
 

@@ -4,7 +4,7 @@ use cairn_protocol::{BaselineParams, BaselineResult};
 
 use crate::review::Reviews;
 
-pub(crate) fn baseline(reviews: &Reviews, params: &BaselineParams) -> BaselineResult {
+pub(crate) fn handle(reviews: &Reviews, params: &BaselineParams) -> BaselineResult {
     let files = &reviews.files;
     let entry = files.key_of(&params.uri).and_then(|key| files.entries.get(&key));
     let review = entry.and_then(|entry| entry.state.review.as_ref());

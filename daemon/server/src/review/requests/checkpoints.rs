@@ -5,7 +5,7 @@ use cairn_protocol::{Checkpoint, CheckpointsResult};
 
 use crate::{review::Reviews, workspace::path_of};
 
-pub(crate) fn checkpoints(reviews: &Reviews) -> CheckpointsResult {
+pub(crate) fn handle(reviews: &Reviews) -> CheckpointsResult {
     let display = |key: &FileKey| path_of(key).map(|path| reviews.services.display(&path));
     let shown = |checkpoint: &review::Checkpoint| Checkpoint {
         session_id: checkpoint.session.clone().into(),

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-pub(crate) fn decide(reviews: &mut Reviews, params: DecideParams, reply: Responder<DecideResult>) {
+pub(crate) fn handle(reviews: &mut Reviews, params: DecideParams, reply: Responder<DecideResult>) {
     // What changed in this very moment makes what the user saw stale.
     reviews.publish();
     let mut result = DecideResult::default();

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Reads the files that are not open from the disk first.
-pub(crate) fn restore_checkpoint(
+pub(crate) fn handle(
     reviews: &mut Reviews,
     params: RestoreCheckpointParams,
     reply: Responder<RestoreCheckpointResult>,

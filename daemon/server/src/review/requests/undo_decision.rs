@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Undoes the last decision. Waits for a rejection that is still in flight.
-pub(crate) fn undo_decision(reviews: &mut Reviews, reply: Responder<UndoDecisionResult>) {
+pub(crate) fn handle(reviews: &mut Reviews, reply: Responder<UndoDecisionResult>) {
     reviews.decisions.add_undo(reply);
     undo_waiting(reviews);
 }

@@ -5,7 +5,7 @@ use cairn_protocol::{Empty, TurnParams};
 
 use crate::{event::RequestError, session::Sessions};
 
-pub(crate) fn cancel(sessions: &mut Sessions, params: TurnParams) -> Result<Empty, RequestError> {
+pub(crate) fn handle(sessions: &mut Sessions, params: TurnParams) -> Result<Empty, RequestError> {
     let session_id = SessionId::from(params.session_id.as_str());
     if !sessions.drop_waiting(|subagent| subagent.session == session_id) {
         sessions.known(&session_id)?;

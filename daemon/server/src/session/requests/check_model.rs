@@ -6,7 +6,7 @@ use cairn_protocol::{
 };
 
 /// Checks a model. Each finding is reported as it comes; a cancelled request ends the check.
-pub(crate) fn check_model(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: CheckModelParams,
     reply: Responder<CheckModelResult>,

@@ -10,7 +10,7 @@ const COMPACT: &str = "Compact the conversation";
 
 /// Compacts on request of the user: between two rounds of the running turn, otherwise at once
 /// in a separate turn.
-pub(crate) fn compact(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: SessionParams,
 ) -> Result<RunTaskResult, RequestError> {

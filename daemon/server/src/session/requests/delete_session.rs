@@ -12,11 +12,7 @@ use crate::{
     store::{export, session_list::trash},
 };
 
-pub(crate) fn delete_session(
-    sessions: &mut Sessions,
-    params: SessionParams,
-    reply: Responder<Empty>,
-) {
+pub(crate) fn handle(sessions: &mut Sessions, params: SessionParams, reply: Responder<Empty>) {
     let id = SessionId::from(params.session_id);
     let Some(folder) = sessions.folder_of(&id) else {
         return reply.send(Err(unknown()));

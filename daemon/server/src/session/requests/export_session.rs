@@ -11,7 +11,7 @@ use crate::{
     workspace::uri_of,
 };
 
-pub(crate) fn export_session(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: ExportSessionParams,
     reply: Responder<ExportSessionResult>,

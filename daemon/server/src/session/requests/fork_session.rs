@@ -14,7 +14,7 @@ use crate::{
     store::{session_list, sessions},
 };
 
-pub(crate) fn fork_session(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: ForkSessionParams,
     reply: Responder<OpenSessionResult>,

@@ -11,7 +11,7 @@ use crate::{
     store::allowed::AllowedRule,
 };
 
-pub(crate) fn list_rules(sessions: &Sessions, reply: Responder<ListRulesResult>) {
+pub(crate) fn handle(sessions: &Sessions, reply: Responder<ListRulesResult>) {
     let Some(allowed) = sessions.config.allowed() else {
         return reply.send(Ok(ListRulesResult::default()));
     };

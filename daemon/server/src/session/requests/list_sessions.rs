@@ -9,7 +9,7 @@ use crate::{
     store::session_list,
 };
 
-pub(crate) fn list_sessions(
+pub(crate) fn handle(
     sessions: &Sessions,
     params: ListSessionsParams,
     reviews: &Reviews,

@@ -4,7 +4,7 @@ use cairn_protocol::ModelsResult;
 
 use crate::session::Sessions;
 
-pub(crate) fn models(sessions: &Sessions) -> ModelsResult {
+pub(crate) fn handle(sessions: &Sessions) -> ModelsResult {
     let choice = &sessions.config.choice;
     ModelsResult { active: choice.info.clone(), providers: choice.providers.clone() }
 }

@@ -26,7 +26,7 @@ pub(super) enum LoadedPart {
     Newest(SessionId, Page),
 }
 
-pub(crate) fn open_session(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: OpenSessionParams,
     reply: Responder<OpenSessionResult>,

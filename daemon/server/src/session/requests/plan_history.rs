@@ -4,7 +4,7 @@ use cairn_protocol::{PlanHistoryResult, RequestProblem, SessionParams};
 
 use crate::{event::RequestError, session::Sessions};
 
-pub(crate) fn plan_history(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: SessionParams,
 ) -> Result<PlanHistoryResult, RequestError> {

@@ -11,7 +11,7 @@ use crate::{
 /// Longest input in bytes.
 const MAX_INPUT_BYTES: usize = 16 * 1024;
 
-pub(crate) fn process_input(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: ProcessInputParams,
     reply: Responder<ProcessInputResult>,

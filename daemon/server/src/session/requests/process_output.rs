@@ -20,7 +20,7 @@ use crate::{
 const OUTPUT_WAIT: Duration = Duration::from_secs(10);
 
 /// Answers once there is output, the process has ended, or the wait is over.
-pub(crate) fn process_output(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: ProcessOutputParams,
     reply: Responder<ProcessOutputResult>,

@@ -8,7 +8,7 @@ use crate::{
     session::{Sessions, processes::find},
 };
 
-pub(crate) fn process_stop(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: ProcessStopParams,
 ) -> Result<Empty, RequestError> {

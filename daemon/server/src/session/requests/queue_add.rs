@@ -21,7 +21,7 @@ const MOST: usize = 20;
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// Adds a follow-up, once its attachments were read.
-pub(crate) fn queue_add(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: QueueAddParams,
     reply: Responder<QueueAddResult>,

@@ -4,7 +4,7 @@ use cairn_protocol::{Empty, FollowUpParams};
 
 use crate::{event::RequestError, session::Sessions};
 
-pub(crate) fn queue_drop(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: FollowUpParams,
 ) -> Result<Empty, RequestError> {

@@ -7,7 +7,7 @@ use crate::{
     session::{Sessions, queue::said},
 };
 
-pub(crate) fn queue_edit(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: QueueEditParams,
 ) -> Result<Empty, RequestError> {

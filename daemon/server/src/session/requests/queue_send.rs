@@ -5,7 +5,7 @@ use cairn_protocol::{Empty, FollowUpParams};
 
 use crate::{event::RequestError, session::Sessions, store::sessions::FollowUpLine};
 
-pub(crate) fn queue_send(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: FollowUpParams,
 ) -> Result<Empty, RequestError> {

@@ -9,7 +9,7 @@ use crate::{
     store::{session_list, sessions},
 };
 
-pub(crate) fn rename_session(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: RenameSessionParams,
     reply: Responder<Empty>,

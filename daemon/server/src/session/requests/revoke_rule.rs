@@ -8,7 +8,7 @@ use cairn_protocol::{RevokeRuleParams, RevokeRuleResult};
 use super::list_rules::unreadable;
 use crate::{event::Responder, session::Sessions};
 
-pub(crate) fn revoke_rule(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: RevokeRuleParams,
     reply: Responder<RevokeRuleResult>,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Starts a task, once its attachments and the instructions of a new session were read.
-pub(crate) fn run_task(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: RunTaskParams,
     reply: Responder<RunTaskResult>,

@@ -16,7 +16,7 @@ use crate::{
 /// Turn of the one search that runs at a time.
 static TURN: Semaphore = Semaphore::const_new(1);
 
-pub(crate) fn search_sessions(
+pub(crate) fn handle(
     sessions: &Sessions,
     params: SearchSessionsParams,
     reviews: &Reviews,

@@ -5,7 +5,7 @@ use cairn_protocol::{ServerModelsParams, ServerModelsResult};
 use crate::{event::Responder, model::problem, session::Sessions};
 
 /// Asks a model server for its models. The answer comes when the server has answered.
-pub(crate) fn server_models(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: ServerModelsParams,
     reply: Responder<ServerModelsResult>,

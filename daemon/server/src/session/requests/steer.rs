@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Sends a message to the running turn, once its attachments were read.
-pub(crate) fn steer(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: SteerParams,
     reply: Responder<SteerResult>,

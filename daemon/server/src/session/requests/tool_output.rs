@@ -6,7 +6,7 @@ use cairn_protocol::{ToolOutputParams, ToolOutputResult};
 use crate::session::Sessions;
 
 /// Returns the result of a call as the model got it.
-pub(crate) fn tool_output(sessions: &Sessions, params: &ToolOutputParams) -> ToolOutputResult {
+pub(crate) fn handle(sessions: &Sessions, params: &ToolOutputParams) -> ToolOutputResult {
     let session = sessions.entries.get(&params.session_id.as_str().into());
     let items = session.map(|session| session.machine.conversation()).unwrap_or_default();
     let results = items.iter().rev().filter_map(|item| match item {

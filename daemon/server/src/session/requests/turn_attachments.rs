@@ -4,7 +4,7 @@ use cairn_protocol::{TurnAttachmentsResult, TurnParams};
 
 use crate::{event::Responder, session::Sessions, store::sessions};
 
-pub(crate) fn turn_attachments(
+pub(crate) fn handle(
     sessions: &mut Sessions,
     params: TurnParams,
     reply: Responder<TurnAttachmentsResult>,
