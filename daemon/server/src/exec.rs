@@ -10,7 +10,6 @@ mod environment;
 mod git_index;
 mod git_repository;
 mod input;
-pub mod live;
 mod output;
 mod processes;
 mod run;

@@ -19,7 +19,7 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-use crate::exec::{self, CommandSpec, InputWriter, sandbox};
+use crate::exec::{CommandSpec, InputWriter, sandbox};
 
 mod command;
 mod log;
@@ -27,7 +27,7 @@ mod output;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Command, Ended, ProcessHandle, ProcessSnapshot, Waited, Written};
+pub use command::{Command, Ended, LiveSink, ProcessHandle, ProcessSnapshot, Waited, Written};
 pub use output::Progress;
 
 /// Logs of commands that ended in their call, kept so that the agent can read them.
@@ -95,15 +95,11 @@ impl Processes {
         mut spec: CommandSpec,
         watching: Option<sandbox::Watching>,
         input: Option<InputWriter>,
-        live: Option<exec::live::LiveOutput>,
     ) -> Command {
         let cancel = self.shutdown.child_token();
         let process = ProcessHandle::new(spec.sandbox.clone(), input, cancel.clone());
         let (collects, grows) = (process.clone(), Arc::clone(self));
         spec.tap = Some(Arc::new(move |bytes: &[u8]| {
-            if let Some(live) = &live {
-                live.push(bytes);
-            }
             if let Some(session) = collects.push(bytes) {
                 grows.changed(&session);
             }

@@ -18,7 +18,6 @@ use crate::{
     docs::Docs,
     exec::{
         CommandLimits,
-        live::LiveOutput,
         sandbox::{QuarantineReport, SandboxConfig},
     },
     hooks::HookContext,
@@ -27,7 +26,7 @@ use crate::{
         EditPolicy, Edits, Proposal, Proposed, Questions, ReadText, SubagentRequest, SubagentTools,
         Subagents, Wanted,
     },
-    processes::{ProcessHandle, Processes},
+    processes::{LiveSink, ProcessHandle, Processes},
     store::{allowed::Allowed, journal::Writer},
     workspace::Workspace,
 };
@@ -223,7 +222,7 @@ pub struct ToolContext {
     /// Processes of all sessions.
     pub processes: Arc<Processes>,
     /// Gets the output of a command while it runs.
-    pub live: Option<LiveOutput>,
+    pub live: Option<LiveSink>,
     pub origin: cairn_core::review::Origin,
     /// The user's hooks around calls.
     pub(crate) hooks: Option<HookContext>,

@@ -1,6 +1,7 @@
 //! One command with its task, output, input and end.
 
 use std::{
+    convert::Infallible,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -11,7 +12,7 @@ use cairn_core::{
 };
 use tokio::{
     sync::watch,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, MissedTickBehavior, interval, timeout, timeout_at},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -32,8 +33,13 @@ const LOOK_BACK: u64 = 4 * 1024;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Least time between two pieces of text for a terminal.
 const WATCH_INTERVAL: Duration = Duration::from_millis(20);
+/// Time between two pieces of live output.
+const LIVE_INTERVAL: Duration = Duration::from_millis(100);
 /// Time for a process to take its input.
 const INPUT_LIMIT: Duration = Duration::from_secs(2);
+
+/// Receiver of pieces of output: a number and a text. A number is missing where output was left out.
+pub type LiveSink = Arc<dyn Fn(u32, String) + Send + Sync>;
 
 /// A command that runs for its call. Dropping it ends the command.
 #[derive(Debug)]
@@ -251,6 +257,20 @@ impl ProcessHandle {
         drop(timeout(limit, comes).await);
         let ended = self.has_ended();
         (self.output().watch(since, ended), ended)
+    }
+
+    /// Passes on what came, again and again, until it is dropped.
+    pub async fn pass_on(&self, send: &LiveSink) -> Infallible {
+        let mut ticks = interval(LIVE_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut at, mut seq) = (0, 0);
+        loop {
+            ticks.tick().await;
+            let piece = self.output().live(&mut at, &mut seq);
+            if let Some((seq, text)) = piece {
+                send(seq, text);
+            }
+        }
     }
 
     /// Words about the file with the whole output.

@@ -16,6 +16,8 @@ const RING_BYTES: usize = 256 * 1024;
 const ANSWER_BYTES: usize = crate::exec::HEAD_BYTES + crate::exec::TAIL_BYTES;
 /// Bytes of one piece for a terminal.
 const WATCH_BYTES: usize = 64 * 1024;
+/// Most bytes of a piece of live output. More than a window shows.
+const LIVE_BYTES: usize = 8 * 1024;
 /// Bytes from which the end of the output is made that lists show.
 const TAIL_BYTES: usize = 2 * 1024;
 /// Lines of that end.
@@ -112,6 +114,30 @@ impl Output {
         progress(piece, for_terminal)
     }
 
+    /// Takes the newest output from a position on, with its number: up to the end of a line; if there is
+    /// none, what is complete of a line. Output that came too fast is left out; its number is then missing.
+    pub(super) fn live(&self, at: &mut u64, seq: &mut u32) -> Option<(u32, String)> {
+        let Piece { mut bytes, missed, end } = self.ring.since(*at, LIVE_BYTES);
+        if missed > 0 {
+            // Whole lines are left out, so that no character and no word is cut.
+            let line_end = bytes.iter().position(|&byte| byte == b'\n');
+            bytes.drain(..line_end.map_or(0, |at| at + 1));
+            *seq = seq.saturating_add(1);
+        }
+        let line_end = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        let complete = line_end.map_or_else(|| complete_length(&bytes), |at| at + 1);
+        *at = end - (bytes.len() - complete) as u64;
+        bytes.truncate(complete);
+        let mut text = plain(&bytes);
+        // The next piece is shown below this one, not over it.
+        if bytes.ends_with(b"\r") && !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let number = *seq;
+        *seq = number.saturating_add(u32::from(!text.is_empty()));
+        (!text.is_empty()).then_some((number, text))
+    }
+
     pub(super) fn tail(&self) -> String {
         let text = plain(&self.ring.since(0, TAIL_BYTES).bytes);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -125,4 +151,50 @@ fn progress(Piece { bytes, missed, end }: Piece, text: impl Fn(&[u8]) -> String)
         false => text(&bytes),
     };
     Progress { text, missed, end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(chunks: &[&[u8]]) -> Vec<(u32, String)> {
+        let (mut output, mut at, mut seq) = (Output::new(None), 0, 0);
+        let pass = |chunk: &&[u8]| {
+            output.push(chunk);
+            output.live(&mut at, &mut seq)
+        };
+        chunks.iter().filter_map(pass).collect()
+    }
+
+    #[test]
+    fn lines_are_passed_on_with_numbers() {
+        let told = pieces(&[b"one\ntw", b"o\n", b"thr", b"ee\n"]);
+        let expected = [(0, "one\n"), (1, "two\n"), (2, "thr"), (3, "ee\n")];
+        assert_eq!(told, expected.map(|(seq, text)| (seq, text.to_owned())));
+    }
+
+    #[test]
+    fn no_character_and_no_escape_sequence_is_cut() {
+        assert_eq!(pieces(&[b"caf\xc3", b"\xa9"]), [(0, "caf".into()), (1, "é".into())]);
+        assert_eq!(pieces(&[b"a\x1b[3", b"1mred"]), [(0, "a".into()), (1, "red".into())]);
+    }
+
+    #[test]
+    fn what_comes_too_fast_leaves_a_gap_in_the_numbers_and_bounded_memory() {
+        let line = format!("{}\n", "x".repeat(99));
+        let many = line.repeat(1_000);
+        let told = pieces(&[b"first\n", many.as_bytes(), b"last\n"]);
+        assert_eq!(told[0], (0, "first\n".into()));
+        assert_eq!(told[1].0, 2, "a number is missing");
+        assert!(told[1].1.len() <= LIVE_BYTES);
+        assert!(told[1].1.lines().all(|it| it.len() == 99), "lines are whole");
+        assert_eq!(told[2], (3, "last\n".into()));
+    }
+
+    #[test]
+    fn a_line_without_end_is_bounded() {
+        let told = pieces(&[&[b'x'; 1_000_000], b"y"]);
+        assert_eq!(told[0], (1, "x".repeat(LIVE_BYTES)));
+        assert_eq!(told[1], (2, "y".into()));
+    }
 }

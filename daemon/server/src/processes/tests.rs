@@ -36,7 +36,7 @@ impl Fixture {
             env: Vec::new(),
             sandbox: None,
         };
-        self.processes.start(spec, None, Some(writer), None)
+        self.processes.start(spec, None, Some(writer))
     }
 
     fn start(&self, command: &str, background: bool) -> Option<(ProcessId, ProcessHandle)> {

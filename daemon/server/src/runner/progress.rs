@@ -1,5 +1,7 @@
 //! Messages about one tool call to the clients, and questions about it to the user.
 
+use std::sync::Arc;
+
 use cairn_core::{ids::CallId, review::Origin};
 use cairn_protocol::{
     ApprovalDecision, ApproveParams, ApproveResult, CallDecision, DecidedBy, ToolState, TurnNotice,
@@ -8,8 +10,8 @@ use tokio::sync::oneshot;
 
 use crate::{
     clock,
-    exec::live::LiveOutput,
     ports::{OpenQuestion, ToolUpdate, TurnMailbox, TurnNews},
+    processes::LiveSink,
     secrets,
     tools::{Access, ToolContext},
 };
@@ -36,9 +38,9 @@ impl CallProgress {
     }
 
     /// Receiver of the output of a command that the call runs. Keys are removed from each piece.
-    pub(super) fn live_output(&self) -> LiveOutput {
+    pub(super) fn live_output(&self) -> LiveSink {
         let Self { mailbox, call } = self.clone();
-        LiveOutput::new(move |seq, text| {
+        Arc::new(move |seq, text: String| {
             let text = secrets::redactor().text(&text).into_owned();
             mailbox.send(TurnNews::Output { call_id: call.clone(), seq, text });
         })

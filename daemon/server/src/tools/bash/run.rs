@@ -81,15 +81,14 @@ impl BashCall {
             env: self.terminal.then_some(term).into_iter().collect(),
             sandbox,
         };
-        let live = context.live.clone();
-        let command = context.processes.start(spec, watching, writer, live.clone());
+        let command = context.processes.start(spec, watching, writer);
         let running = command.handle();
         let limit = if self.background { BACKGROUND_WAIT } else { self.timeout };
         let waiting = command.wait(limit, &context.cancel);
-        let waited = match live {
+        let waited = match &context.live {
             Some(live) => tokio::select! {
                 waited = waiting => waited,
-                never = live.pass_on() => match never {},
+                never = running.pass_on(live) => match never {},
             },
             None => waiting.await,
         };
