@@ -6,7 +6,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use cairn_core::{policy::sandbox::Needs, prompt::instructions::is_generated, sanitize::one_line};
+use cairn_core::{prompt::instructions::is_generated, sanitize::one_line};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -51,14 +51,12 @@ pub(crate) async fn programs_say(workspace: &Workspace, config: &SandboxConfig) 
     }
     let command = questions(folder);
     let request = SandboxRequest {
-        command: &command,
-        cwd: folder,
-        folders: workspace.folders(),
-        needs: Needs::default(),
+        command: command.clone(),
+        cwd: folder.clone(),
+        folders: workspace.folders().to_vec(),
         read_only: true,
-        control: None,
-        settings: &config.settings,
-        session: None,
+        settings: config.settings.clone(),
+        ..SandboxRequest::default()
     };
     let Ok(sandbox) = config.sandbox.prepare(request).await else { return String::new() };
     let spec = CommandSpec {

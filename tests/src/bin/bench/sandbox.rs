@@ -11,11 +11,10 @@ use std::{
 use cairn::exec::{
     self, CommandSpec, Exit,
     sandbox::{
-        AllowedBackends, PreparedSandbox, Sandbox, SandboxBackend, SandboxRequest, SandboxSettings,
-        Watch, WatchScope, Watching,
+        AllowedBackends, PreparedSandbox, Sandbox, SandboxBackend, SandboxRequest, Watch,
+        WatchScope, Watching,
     },
 };
-use cairn_core::policy::sandbox::Needs;
 use cairn_tests::lsp_client::binary;
 use tokio_util::sync::CancellationToken;
 
@@ -85,14 +84,12 @@ async fn prepare(
 ) -> (Arc<PreparedSandbox>, Option<Watching>) {
     let watching = watch.map(|watch| watch.begin(&begin(&[root.to_owned()])).expect("a scan"));
     let request = SandboxRequest {
-        command: "true",
-        cwd: root,
-        folders: &[root.to_owned()],
-        needs: Needs::NONE,
+        command: "true".to_owned(),
+        cwd: root.to_owned(),
+        folders: vec![root.to_owned()],
         read_only: watch.is_none(),
-        control: watching.as_ref().map(Watching::control_files),
-        settings: &SandboxSettings::default(),
-        session: None,
+        control: watching.as_ref().map(Watching::control_files).unwrap_or_default(),
+        ..SandboxRequest::default()
     };
     let prepared = sandbox.prepare(request).await.expect("a sandbox");
     if let Some(watching) = &watching {

@@ -2,7 +2,6 @@
 //! sandbox for each command.
 
 use std::{
-    ffi::OsString,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -78,59 +77,42 @@ impl Sandbox {
     }
 
     /// Prepares a sandbox for a command. Reads folders, so it takes a moment.
-    pub async fn prepare(&self, request: SandboxRequest<'_>) -> io::Result<Arc<PreparedSandbox>> {
+    pub async fn prepare(&self, mut request: SandboxRequest) -> io::Result<Arc<PreparedSandbox>> {
         let builder = self.builder().await.clone().map_err(io::Error::other)?;
         let private_folders = self.private_folders()?;
-        let (command, cwd) = (OsString::from(request.command), request.cwd.to_owned());
-        let (folders, hidden) = (request.folders.to_vec(), self.hidden.clone());
-        let (settings, mut needs, read_only) =
-            (request.settings.clone(), request.needs, request.read_only);
-        let has_grant = !needs.is_none();
-        needs.network |= settings.network;
         let mut own = self.own(&private_folders)?;
-        let control = request.control.unwrap_or_default();
-        let detector = Arc::clone(&self.detector);
-        let shares = builder.shares_loopback && !needs.network;
-        let session = request.session.filter(|_| shares).cloned();
-        let loopbacks = Arc::clone(&self.loopbacks);
+        let (detector, loopbacks) = (Arc::clone(&self.detector), Arc::clone(&self.loopbacks));
+        let (hidden, has_grant) = (self.hidden.clone(), !request.needs.is_none());
+        request.needs.network |= request.settings.network;
         let preparing = spawn_blocking(move || {
             let home = std::env::home_dir().filter(|home| home.is_absolute());
-            let view = match &home {
-                Some(home) => {
-                    let git = program_outside("git", &folders);
-                    HomeView {
-                        detected: detector.visible_paths(home),
-                        user_settings: user_settings::of_user(home, &cwd, git, &private_folders),
-                        readable: settings.readable.clone(),
-                        packages: private_folders.packages(),
-                    }
+            let (home, network) = (home.as_deref(), request.needs.network);
+            let SandboxRequest { cwd, folders, .. } = &request;
+            let view = home.map_or_else(HomeView::default, |home| {
+                let git = program_outside("git", folders);
+                HomeView {
+                    detected: detector.visible_paths(home),
+                    user_settings: user_settings::of_user(home, cwd, git, &private_folders),
+                    packages: private_folders.packages(),
                 }
-                None => HomeView::default(),
-            };
-            let paths = existing_paths::scan(&ScanScope {
-                folders: &folders,
-                writable: &settings.writable,
-                home: home.as_deref(),
-                view: &view,
-                hidden: &hidden,
-                needs,
-                control: &control,
-                read_only,
-            })?;
-            let places = private_places(&paths, &own, home.as_deref(), &folders);
+            });
+            let scope = ScanScope { request: &request, home, view: &view, hidden: &hidden };
+            let paths = existing_paths::scan(&scope)?;
+            let places = private_places(&paths, &own, home, folders);
             let home = private_folders.home(places, has_grant)?;
             own.home = home.path().to_owned();
             // The real path: the private home folder has no mount at a link to a workspace.
-            let cwd = cwd.canonicalize().unwrap_or(cwd);
-            let spec = SandboxSpec { paths: &paths, own: &own, network: needs.network, cwd: &cwd };
+            let cwd = &cwd.canonicalize().unwrap_or_else(|_| cwd.clone());
+            let spec = SandboxSpec { paths: &paths, own: &own, network, cwd };
             let open = || Loopback::open(&builder, &own.program);
             // After an error the command gets its own loopback, or its start fails with the same error.
-            let loopback = session.and_then(|session| {
+            let shares = builder.shares_loopback && !network;
+            let loopback = request.session.filter(|_| shares).and_then(|session| {
                 let found = loopbacks.of(session, open);
                 found.inspect_err(|error| tracing::warn!("no shared loopback: {error}")).ok()
             });
             let held = Held { folders: private_folders, _home: Some(home), loopback };
-            Ok(Arc::new(system::prepare(&builder, &spec, command, held)))
+            Ok(Arc::new(system::prepare(&builder, &spec, request.command.into(), held)))
         });
         preparing.await.map_err(io::Error::other)?
     }

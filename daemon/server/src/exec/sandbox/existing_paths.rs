@@ -21,8 +21,9 @@ const PROGRAM_FOLDERS: &[&str] = &["bin", "Library", "Applications"];
 
 /// Returns the paths of this machine that the sandbox of a command is built from.
 pub(super) fn scan(scope: &ScanScope) -> io::Result<SandboxPaths> {
+    let request = scope.request;
     // Mounts are at real paths, because nothing can be mounted over a link.
-    let folders: Vec<PathBuf> = scope
+    let folders: Vec<PathBuf> = request
         .folders
         .iter()
         .map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()))
@@ -32,17 +33,17 @@ pub(super) fn scan(scope: &ScanScope) -> io::Result<SandboxPaths> {
         hidden_folders: existing(["/run", "/var/run"].map(PathBuf::from)),
         ..SandboxPaths::default()
     };
-    if scope.needs.network {
+    if request.needs.network {
         // The file is often a link into a hidden folder, where a system service writes it.
         found.shown = existing(["/etc/resolv.conf".into()]);
         found.shown.retain(|path| found.hidden_folders.iter().any(|at| path.starts_with(at)));
     }
-    if scope.read_only {
+    if request.read_only {
         found.read_only.extend_from_slice(&folders);
         home::hide(scope, &folders, &mut found);
         return Ok(found);
     }
-    let extra = scope.writable.iter().filter_map(|path| path.canonicalize().ok());
+    let extra = request.settings.writable.iter().filter_map(|path| path.canonicalize().ok());
     found.writable = folders.iter().cloned().chain(extra.filter(|path| path.is_dir())).collect();
     let home = scope.home.and_then(|home| home.canonicalize().ok());
     for folder in &folders {
@@ -50,10 +51,10 @@ pub(super) fn scan(scope: &ScanScope) -> io::Result<SandboxPaths> {
             allow_plain_folders_only(home, &mut found);
         }
     }
-    protect(scope.control, &mut found);
+    protect(&request.control, &mut found);
     for folder in &folders {
-        git::protect(folder, scope.needs.git, &mut found)?;
-        git::protect_named(folder, &scope.control.named, &mut found);
+        git::protect(folder, request.needs.git, &mut found)?;
+        git::protect_named(folder, &request.control.named, &mut found);
     }
     home::hide(scope, &folders, &mut found);
     Ok(found)
@@ -112,7 +113,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::{
-        super::{request::WatchScope, scan_scope::HomeView, watch::Watch},
+        super::{
+            request::{SandboxRequest, WatchScope},
+            scan_scope::HomeView,
+            watch::Watch,
+        },
         *,
     };
 
@@ -144,17 +149,16 @@ mod tests {
             git_writable: false,
         });
         let watching = watching.unwrap();
-        let scope = ScanScope {
-            folders: &folders,
-            writable: &[],
-            home: None,
-            view: &HomeView::default(),
-            hidden: &[],
-            needs: cairn_core::policy::sandbox::Needs::NONE,
-            control: &watching.control_files(),
-            read_only: false,
+        let mut request = SandboxRequest {
+            folders: folders.to_vec(),
+            control: watching.control_files(),
+            ..SandboxRequest::default()
         };
-        let found = scan(&scope).unwrap();
+        let view = HomeView::default();
+        let scan = |request: &SandboxRequest| {
+            super::scan(&ScanScope { request, home: None, view: &view, hidden: &[] }).unwrap()
+        };
+        let found = scan(&request);
         let wanted = [
             ".git",
             "CLAUDE.md",
@@ -166,7 +170,8 @@ mod tests {
         ];
         assert_eq!(relative(&found.read_only, &folder), wanted);
         // A read-only command writes nowhere.
-        let found = scan(&ScanScope { read_only: true, ..scope }).unwrap();
+        request.read_only = true;
+        let found = scan(&request);
         assert_eq!((found.writable, found.read_only), (Vec::new(), vec![folder.clone()]));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
     }

@@ -44,7 +44,8 @@ pub(super) fn hide(scope: &ScanScope, folders: &[PathBuf], found: &mut SandboxPa
 /// False for the root folder, for a temporary folder, which is private anyway, and if the user made
 /// the whole home folder writable.
 fn can_be_private(home: &Path, scope: &ScanScope, found: &SandboxPaths) -> bool {
-    let writable = scope.writable.iter().filter_map(|path| path.canonicalize().ok());
+    let writable =
+        scope.request.settings.writable.iter().filter_map(|path| path.canonicalize().ok());
     home.components().count() > 1
         && !found.temporary.iter().any(|at| at == home)
         && !writable.into_iter().any(|path| home.starts_with(path))
@@ -113,7 +114,7 @@ fn add_private_home(home: &Path, scope: &ScanScope, folders: &[PathBuf], found: 
 
 /// Returns the paths below the home folder that the user names in a setting.
 fn named_places(home: &Path, scope: &ScanScope) -> Vec<Placed> {
-    let named = scope.view.readable.iter().filter_map(|path| {
+    let named = scope.request.settings.readable.iter().filter_map(|path| {
         let at = real_path_below(home, scope.home, path)?;
         let from = at.canonicalize().ok()?;
         (!home.starts_with(&from)).then_some(Placed { from, at })
@@ -150,7 +151,7 @@ fn replace_caches(
         let (at, from) = (at.clone(), scope.view.packages.join(inside));
         let has_packages =
             || fs::read_dir(from.join(filled)).is_ok_and(|mut all| all.next().is_some());
-        let list = if scope.needs.network && !scope.read_only {
+        let list = if scope.request.needs.network && !scope.request.read_only {
             if fs::create_dir_all(&from).is_err() {
                 continue;
             }

@@ -33,7 +33,7 @@ impl Sandbox {
         Err(REASON.to_owned())
     }
 
-    pub async fn prepare(&self, _request: SandboxRequest<'_>) -> io::Result<Arc<PreparedSandbox>> {
+    pub async fn prepare(&self, _request: SandboxRequest) -> io::Result<Arc<PreparedSandbox>> {
         Err(io::Error::new(io::ErrorKind::Unsupported, REASON))
     }
 }

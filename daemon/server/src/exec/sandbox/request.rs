@@ -10,19 +10,20 @@ use cairn_core::{ids::SessionId, policy::sandbox::Needs};
 use super::{control_files::ControlFiles, settings::SandboxSettings};
 
 /// Command to prepare a sandbox for.
-pub struct SandboxRequest<'a> {
-    pub command: &'a str,
-    pub cwd: &'a Path,
+#[derive(Debug, Clone, Default)]
+pub struct SandboxRequest {
+    pub command: String,
+    pub cwd: PathBuf,
     /// Folders of the workspace.
-    pub folders: &'a [PathBuf],
+    pub folders: Vec<PathBuf>,
     pub needs: Needs,
     /// Set for a read-only command: it gets no write access to the workspace.
     pub read_only: bool,
-    /// Control files found before the command; `None` for a read-only command.
-    pub control: Option<Arc<ControlFiles>>,
-    pub settings: &'a SandboxSettings,
+    /// Control files found before the command; none for a read-only command.
+    pub control: Arc<ControlFiles>,
+    pub settings: SandboxSettings,
     /// Session whose loopback the command shares with its other commands. `None`: the command has its own.
-    pub session: Option<&'a SessionId>,
+    pub session: Option<SessionId>,
 }
 
 /// Folders to watch while a command runs.

@@ -129,14 +129,14 @@ impl BashCall {
         };
         let sandbox = if has_sandbox {
             let request = SandboxRequest {
-                command: &self.command,
-                cwd: &self.cwd,
-                folders: context.workspace.folders(),
+                command: self.command.clone(),
+                cwd: self.cwd.clone(),
+                folders: context.workspace.folders().to_vec(),
                 needs: self.needs,
                 read_only,
-                control: watching.as_ref().map(Watching::control_files),
-                settings: &config.settings,
-                session: Some(&context.origin.session),
+                control: watching.as_ref().map(Watching::control_files).unwrap_or_default(),
+                settings: config.settings.clone(),
+                session: Some(context.origin.session.clone()),
             };
             Some(config.sandbox.prepare(request).await.map_err(refused)?)
         } else {
