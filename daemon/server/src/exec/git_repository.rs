@@ -24,7 +24,6 @@ pub(super) struct Repository {
     pub(super) common: PathBuf,
 }
 
-#[cfg(target_os = "linux")]
 impl Repository {
     pub(super) fn folders(self) -> impl Iterator<Item = PathBuf> {
         let common = (self.common != self.own).then_some(self.common);

@@ -18,12 +18,10 @@ mod backend;
 #[cfg(target_os = "linux")]
 mod builder;
 mod control_files;
-#[cfg(target_os = "linux")]
 mod control_interest;
 #[cfg(target_os = "linux")]
 mod existing_paths;
 pub(super) mod exit_report;
-#[cfg(target_os = "linux")]
 mod git;
 #[cfg(target_os = "linux")]
 mod home;
@@ -39,7 +37,6 @@ mod loopback;
 mod loopbacks;
 #[cfg(not(target_os = "linux"))]
 pub(super) mod none;
-#[cfg(target_os = "linux")]
 mod path_scan;
 #[cfg(target_os = "linux")]
 pub(super) mod prepared;
@@ -47,12 +44,9 @@ pub(super) mod prepared;
 pub(super) mod private_folders;
 #[cfg(target_os = "linux")]
 pub(crate) use private_folders::shared_temporary;
-#[cfg(target_os = "linux")]
 mod quarantine;
 pub mod quarantine_text;
-#[cfg(target_os = "linux")]
 mod quarantined;
-#[cfg(target_os = "linux")]
 mod remove_tree;
 mod request;
 #[cfg(target_os = "linux")]
@@ -64,10 +58,6 @@ mod shown_path;
 pub(super) mod subcommand;
 #[cfg(target_os = "linux")]
 mod userns_launcher;
-#[cfg(target_os = "linux")]
-mod watch;
-#[cfg(not(target_os = "linux"))]
-#[path = "sandbox/watch_none.rs"]
 mod watch;
 
 #[cfg(target_os = "linux")]
@@ -82,14 +72,11 @@ pub use control_files::ControlFiles;
 pub use none::{PreparedSandbox, Sandbox};
 #[cfg(target_os = "linux")]
 pub use prepared::PreparedSandbox;
-#[cfg(target_os = "linux")]
 pub use quarantined::{QuarantineReport, QuarantinedFile};
 pub use request::{SandboxRequest, WatchScope};
 pub use settings::{AllowedBackends, SandboxBackend, SandboxSettings};
 pub use shown_path::shown_path;
 pub use subcommand::SUBCOMMAND;
-#[cfg(not(target_os = "linux"))]
-pub use watch::{QuarantineReport, QuarantinedFile};
 pub use watch::{Watch, Watching};
 
 /// Reason for no sandbox when the setting turns it off.

@@ -4,30 +4,26 @@
 //! The search reads no file of the project except git's settings and pointer files.
 
 use std::{
-    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
 
 use cairn_core::policy::{control_files::is_control_by_ending, sandbox::SandboxPaths};
 
-use super::{control_files::ControlFiles, git, home, scan_scope::ScanScope};
+use super::{
+    control_files::{ControlFiles, canonical, is_never_writable},
+    git, home,
+    scan_scope::ScanScope,
+};
 
 /// Protected paths, each of which is a mount. `watch` finds changes of further ones after the command.
 const MAX_MOUNTS: usize = 128;
-
-/// Folders in a home folder with programs that the system or the user starts.
-const PROGRAM_FOLDERS: &[&str] = &["bin", "Library", "Applications"];
 
 /// Returns the paths of this machine that the sandbox of a command is built from.
 pub(super) fn scan(scope: &ScanScope) -> io::Result<SandboxPaths> {
     let request = scope.request;
     // Mounts are at real paths, because nothing can be mounted over a link.
-    let folders: Vec<PathBuf> = request
-        .folders
-        .iter()
-        .map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()))
-        .collect();
+    let folders = canonical(&request.folders);
     let mut found = SandboxPaths {
         temporary: existing(["/tmp", "/var/tmp"].map(PathBuf::from)),
         hidden_folders: existing(["/run", "/var/run"].map(PathBuf::from)),
@@ -76,17 +72,6 @@ fn allow_plain_folders_only(home: &Path, found: &mut SandboxPaths) {
         !is_never_writable(&entry.file_name()) && entry.file_type().is_ok_and(|kind| kind.is_dir())
     });
     found.writable.extend(plain.take(MAX_MOUNTS).map(|entry| entry.path()));
-}
-
-/// Returns the entries of a home folder that no command may write.
-pub(super) fn never_writable_in_home(home: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
-    let entries = entries.flatten().filter(|entry| is_never_writable(&entry.file_name()));
-    entries.map(|entry| entry.path()).collect()
-}
-
-fn is_never_writable(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".") || PROGRAM_FOLDERS.iter().any(|own| name == *own)
 }
 
 /// Protects existing control files up to the limit of mounts: the uppermost first, and last in each

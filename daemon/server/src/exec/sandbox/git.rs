@@ -5,6 +5,11 @@
 //! writable only if it names the working copy in return, because a downloaded file could name the
 //! repository of another project.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only a sandbox protects repositories or makes them writable")
+)]
+
 use std::{
     collections::BTreeSet,
     fs, io,

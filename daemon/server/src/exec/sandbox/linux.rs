@@ -75,6 +75,11 @@ pub(super) fn prepare(
     }
 }
 
+/// Paths that the command may write, and exceptions below them.
+pub(super) fn mounted_paths(sandbox: &PreparedSandbox) -> (&[PathBuf], &[PathBuf]) {
+    (&sandbox.writable, &sandbox.read_only)
+}
+
 pub(super) fn run_subcommand(
     mut arguments: impl Iterator<Item = OsString>,
 ) -> anyhow::Result<ExitCode> {

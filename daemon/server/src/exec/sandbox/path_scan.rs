@@ -351,9 +351,10 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
 /// Flags of a handle to list a folder.
 const LIST: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 
-/// Returns the time in nanoseconds, from the clock that the kernel uses for time stamps.
+/// Returns the time in nanoseconds, by the clock of which the kernel's time stamps are a tick behind at
+/// most.
 fn now() -> i128 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     nanos(now.tv_sec, now.tv_nsec)
 }
 

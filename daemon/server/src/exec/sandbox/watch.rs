@@ -18,12 +18,13 @@ use std::{
 use cairn_core::{policy::control_files::Zone, text::Text};
 
 use super::{
-    control_files::ControlFiles,
-    prepared::PreparedSandbox,
+    PreparedSandbox,
+    control_files::{ControlFiles, canonical},
     quarantine::{self, put_back, remove_if},
     quarantined::{QuarantineReport, QuarantinedFile},
     request::WatchScope,
     shown_path::shown_path,
+    system,
 };
 
 mod judge;
@@ -34,7 +35,7 @@ mod state;
 use judge::ScanMoment;
 use record::{Mounts, Root, WatchRecord, WatchState};
 use saved::SavedTexts;
-use state::{Shared, WatchedRoot, canonical};
+use state::{Shared, WatchedRoot};
 
 /// Pause between two scans of the top while a command runs. An editor opens a new repository half a
 /// second after its file event.
@@ -175,10 +176,7 @@ impl Watching {
     /// Registers the mounts that the command will see (`None`: no sandbox), and writes the state of the
     /// watch to disk. The command must not start before this call. Blocks.
     pub fn mounted(&self, sandbox: Option<&PreparedSandbox>) -> io::Result<()> {
-        let (writable, read_only): (&[_], &[_]) = match sandbox {
-            Some(sandbox) => (&sandbox.writable, &sandbox.read_only),
-            None => (&[], &[]),
-        };
+        let (writable, read_only) = sandbox.map_or((&[][..], &[][..]), system::mounted_paths);
         let identity = |path: &PathBuf| {
             let data = std::fs::symlink_metadata(path).ok()?;
             Some((path.clone(), Some((data.dev(), data.ino()))))

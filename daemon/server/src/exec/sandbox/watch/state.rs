@@ -11,8 +11,8 @@ use cairn_core::policy::control_files::{Zone, is_generated};
 
 use super::{
     super::{
+        control_files::{canonical, never_writable_in_home},
         control_interest::Control,
-        existing_paths::never_writable_in_home,
         git,
         path_scan::{Compare, PathSnapshot, Stamp, StampKind, Tree},
         quarantine::{FormerEntry, Quarantine},
@@ -210,9 +210,4 @@ impl Shared {
         }
         paths
     }
-}
-
-/// Resolves links in paths, as far as they exist.
-pub(super) fn canonical(folders: &[PathBuf]) -> Vec<PathBuf> {
-    folders.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect()
 }
