@@ -7,6 +7,8 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::file_names::plain;
 
 /// Kind of a folder, which decides the names that are control files in it.
@@ -25,7 +27,7 @@ pub enum Zone {
 }
 
 /// Kind of an entry of a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EntryKind {
     File,
     Folder,

@@ -7,8 +7,27 @@ use std::{
 };
 
 use cairn_core::policy::control_files::{EntryKind, Role, Zone, is_repository, role, role_in_bare};
+use serde::{Deserialize, Serialize};
 
-use super::path_scan::{Compare, Interest, Judged};
+/// Decision about one entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// Part of the stamp that is compared; `None` if the entry is not tracked.
+    pub(super) track: Option<Compare>,
+    /// Zone in which a folder is walked; `None` if it is not walked.
+    pub(super) enter: Option<Zone>,
+}
+
+/// Part of a stamp that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Compare {
+    /// Content and identity.
+    Whole,
+    /// Identity of a folder, not its contents.
+    Identity,
+    /// Existence only.
+    Presence,
+}
 
 /// Control files of one root. Most are known by their name (`policy::control_files` in the core);
 /// git's settings name further paths.
@@ -40,17 +59,14 @@ impl Control {
     pub(super) fn is_named(&self, path: &Path) -> bool {
         self.named.contains(path)
     }
-}
 
-impl Interest for Control {
-    type Zone = Zone;
-
-    fn judge(
+    /// Judges the entries of a folder, one result for each. `folder` is relative to the root.
+    pub(super) fn judge(
         &self,
         zone: Zone,
         folder: &Path,
         entries: &[(OsString, EntryKind)],
-    ) -> Vec<Judged<Zone>> {
+    ) -> Vec<Judged> {
         let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
         let may_be_bare = matches!(zone, Zone::Project | Zone::Generated | Zone::Repositories);
         let bare = may_be_bare && is_repository(entries.iter().filter_map(|it| it.0.to_str()));

@@ -1,4 +1,4 @@
-//! Incremental scan of a folder tree: returns the stamps of tracked entries. [`Interest`] decides what
+//! Incremental scan of a folder tree: returns the stamps of tracked entries. [`Control`] decides what
 //! is tracked.
 //!
 //! A folder is read again only if its stamp changed; else only its tracked entries and its folders
@@ -17,10 +17,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cairn_core::policy::control_files::EntryKind;
+use cairn_core::policy::control_files::{EntryKind, Zone};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use serde::{Deserialize, Serialize};
 
+use super::control_interest::{Compare, Control, Judged};
 use crate::workspace::nofollow::{FOLDER, open_folder};
 
 /// Folders of one tree. If there are more, the result is marked as incomplete.
@@ -31,72 +32,24 @@ const MAX_DEPTH: usize = 256;
 /// most ten milliseconds.
 const TICK_NANOS: i128 = 20_000_000;
 
-/// Decides what is tracked in a folder and which folders are walked.
-pub(super) trait Interest {
-    /// Class of a folder, by which its entries are judged.
-    type Zone: Copy + PartialEq;
-    /// Judges the entries of a folder, one result for each. `folder` is relative to the root.
-    fn judge(
-        &self,
-        zone: Self::Zone,
-        folder: &Path,
-        entries: &[(OsString, EntryKind)],
-    ) -> Vec<Judged<Self::Zone>>;
-}
-
-/// Decision about one entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Judged<Z> {
-    /// Part of the stamp that is compared; `None` if the entry is not tracked.
-    pub(super) track: Option<Compare>,
-    /// Zone in which a folder is walked; `None` if it is not walked.
-    pub(super) enter: Option<Z>,
-}
-
-/// Part of a stamp that is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Compare {
-    /// Content and identity.
-    Whole,
-    /// Identity of a folder, not its contents.
-    Identity,
-    /// Existence only.
-    Presence,
-}
-
 /// State of an entry: identity, size, mode and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
-    pub(super) kind: StampKind,
+    pub(super) kind: EntryKind,
     pub(super) compare: Compare,
     pub(super) dev: u64,
     pub(super) ino: u64,
-    size: u64,
-    mode: u32,
+    pub(super) size: u64,
+    pub(super) mode: u32,
     modified: i128,
     changed: i128,
 }
 
-/// Serializable form of [`EntryKind`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum StampKind {
-    File,
-    Folder,
-    Link,
-    Other,
-}
-
 impl Stamp {
     fn of(stat: &Stat, compare: Compare) -> Self {
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => StampKind::File,
-            FileType::Directory => StampKind::Folder,
-            FileType::Symlink => StampKind::Link,
-            _ => StampKind::Other,
-        };
         #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
         Self {
-            kind,
+            kind: kind(FileType::from_raw_mode(stat.st_mode)),
             compare,
             dev: stat.st_dev as u64,
             ino: stat.st_ino as u64,
@@ -112,25 +65,25 @@ impl Stamp {
         Ok(Self::of(&statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?, compare))
     }
 
-    pub(super) fn mode(&self) -> u32 {
-        self.mode
-    }
-
-    pub(super) fn size(&self) -> u64 {
-        self.size
-    }
-
     /// True if the compared parts are equal.
     pub(super) fn is_still(&self, other: &Self) -> bool {
         let same = self.kind == other.kind && self.compare == other.compare;
         match self.compare {
             Compare::Presence => same,
-            Compare::Identity => same && (self.dev, self.ino) == (other.dev, other.ino),
-            Compare::Whole if self.kind == StampKind::Folder => {
+            Compare::Whole if self.kind != EntryKind::Folder => self == other,
+            Compare::Identity | Compare::Whole => {
                 same && (self.dev, self.ino) == (other.dev, other.ino)
             }
-            Compare::Whole => self == other,
         }
+    }
+}
+
+fn kind(of: FileType) -> EntryKind {
+    match of {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Folder,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Other,
     }
 }
 
@@ -147,6 +100,9 @@ pub(super) struct PathScan {
     pub(super) found: PathSnapshot,
     /// Set if more folders exist than are walked, or some could not be read.
     pub(super) incomplete: bool,
+    /// Number of folders that were read.
+    #[cfg(test)]
+    read: usize,
 }
 
 /// Returns the entries of `after` that differ from `before`. Of a new or changed folder, only the folder
@@ -159,7 +115,7 @@ pub(super) fn differing(before: &PathSnapshot, after: &PathSnapshot) -> Vec<(Pat
         if is_inside || before.get(path).is_some_and(|before| before.is_still(stamp)) {
             continue;
         }
-        if stamp.kind == StampKind::Folder {
+        if stamp.kind == EntryKind::Folder {
             changed_folder = Some(path);
         }
         differing.push((path.clone(), *stamp));
@@ -169,24 +125,24 @@ pub(super) fn differing(before: &PathSnapshot, after: &PathSnapshot) -> Vec<(Pat
 
 /// Folder tree with the remembered stamps.
 #[derive(Debug)]
-pub(super) struct Tree<Z> {
+pub(super) struct Tree {
     root: PathBuf,
-    zone: Z,
-    top: Option<Folder<Z>>,
+    zone: Zone,
+    top: Option<Folder>,
 }
 
 #[derive(Debug)]
-struct Folder<Z> {
+struct Folder {
     name: OsString,
-    zone: Z,
+    zone: Zone,
     /// `None` if the folder must be read.
     stamp: Option<Stamp>,
     tracked: Vec<(OsString, Compare)>,
-    folders: Vec<Folder<Z>>,
+    folders: Vec<Folder>,
 }
 
-impl<Z: Copy + PartialEq> Tree<Z> {
-    pub(super) fn new(root: PathBuf, zone: Z) -> Self {
+impl Tree {
+    pub(super) fn new(root: PathBuf, zone: Zone) -> Self {
         Self { root, zone, top: None }
     }
 
@@ -200,14 +156,14 @@ impl<Z: Copy + PartialEq> Tree<Z> {
     /// scanned.
     pub(super) fn scan(
         &mut self,
-        interest: &impl Interest<Zone = Z>,
+        control: &Control,
         depth: Option<usize>,
         make_readable: bool,
     ) -> io::Result<PathScan> {
         let root = openat(CWD, &self.root, FOLDER, Mode::empty())?;
         let mut walk = Walk {
             root,
-            interest,
+            control,
             depth: depth.unwrap_or(usize::MAX),
             make_readable,
             path: PathBuf::new(),
@@ -221,15 +177,15 @@ impl<Z: Copy + PartialEq> Tree<Z> {
     }
 }
 
-impl<Z> Folder<Z> {
-    fn new(name: OsString, zone: Z) -> Self {
+impl Folder {
+    fn new(name: OsString, zone: Zone) -> Self {
         Self { name, zone, stamp: None, tracked: Vec::new(), folders: Vec::new() }
     }
 }
 
-struct Walk<'a, I> {
+struct Walk<'a> {
     root: OwnedFd,
-    interest: &'a I,
+    control: &'a Control,
     /// Depth of the first folders that are not walked.
     depth: usize,
     make_readable: bool,
@@ -239,9 +195,9 @@ struct Walk<'a, I> {
     started: i128,
 }
 
-impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
+impl Walk<'_> {
     /// Walks one folder. False if it is gone.
-    fn folder(&mut self, folder: &mut Folder<Z>, depth: usize) -> bool {
+    fn folder(&mut self, folder: &mut Folder, depth: usize) -> bool {
         if self.folders_left == 0 {
             self.scan.incomplete = true;
             return true;
@@ -249,7 +205,7 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
         self.folders_left -= 1;
         let here = if depth == 0 { Path::new(".") } else { self.path.as_path() };
         let Ok(stamp) = Stamp::at(&self.root, here, Compare::Whole) else { return false };
-        if stamp.kind != StampKind::Folder {
+        if stamp.kind != EntryKind::Folder {
             return false;
         }
         if folder.stamp != Some(stamp) {
@@ -296,7 +252,7 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
     }
 
     /// Reads the entries of a folder again. Folders that still exist keep their stamps.
-    fn read(&mut self, folder: &mut Folder<Z>) -> io::Result<Stamp> {
+    fn read(&mut self, folder: &mut Folder) -> io::Result<Stamp> {
         let opened = match open_folder(&self.root, &self.path, LIST) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.make_readable => {
                 // No process of the command is alive that could put a link at the path in that time.
@@ -315,24 +271,20 @@ impl<Z: Copy + PartialEq, I: Interest<Zone = Z>> Walk<'_, I> {
                 continue;
             }
             let kind = match entry.file_type() {
-                FileType::Unknown => {
-                    match Stamp::at(&opened, Path::new(name), Compare::Whole).map(|it| it.kind) {
-                        Ok(StampKind::File) => EntryKind::File,
-                        Ok(StampKind::Folder) => EntryKind::Folder,
-                        Ok(StampKind::Link) => EntryKind::Link,
-                        Ok(StampKind::Other) => EntryKind::Other,
-                        Err(_) => continue,
-                    }
-                }
-                FileType::RegularFile => EntryKind::File,
-                FileType::Directory => EntryKind::Folder,
-                FileType::Symlink => EntryKind::Link,
-                _ => EntryKind::Other,
+                FileType::Unknown => match Stamp::at(&opened, Path::new(name), Compare::Whole) {
+                    Ok(stamp) => stamp.kind,
+                    Err(_) => continue,
+                },
+                known => kind(known),
             };
             entries.push((name.to_owned(), kind));
         }
-        let judged = self.interest.judge(folder.zone, &self.path, &entries);
-        let mut before: std::collections::HashMap<OsString, Folder<Z>> =
+        #[cfg(test)]
+        {
+            self.scan.read += 1;
+        }
+        let judged = self.control.judge(folder.zone, &self.path, &entries);
+        let mut before: std::collections::HashMap<OsString, Folder> =
             folder.folders.drain(..).map(|inner| (inner.name.clone(), inner)).collect();
         folder.tracked.clear();
         for ((name, kind), Judged { track, enter }) in entries.into_iter().zip(judged) {
@@ -364,22 +316,6 @@ mod tests {
 
     use super::*;
 
-    /// Tracks files called `x` and counts the folders that were read.
-    #[derive(Default)]
-    struct Names(std::cell::Cell<usize>);
-
-    impl Interest for Names {
-        type Zone = ();
-        fn judge(&self, (): (), _: &Path, entries: &[(OsString, EntryKind)]) -> Vec<Judged<()>> {
-            self.0.set(self.0.get() + 1);
-            let judged = |(name, kind): &(OsString, EntryKind)| Judged {
-                track: (name == "x").then_some(Compare::Whole),
-                enter: (*kind == EntryKind::Folder).then_some(()),
-            };
-            entries.iter().map(judged).collect()
-        }
-    }
-
     /// Waits until every earlier change is more than a clock tick old.
     fn settle(folder: &Path) {
         let until = now() + 2 * TICK_NANOS;
@@ -388,15 +324,25 @@ mod tests {
         }
     }
 
-    fn changes(tree: &mut Tree<()>, known: &mut PathSnapshot, names: &Names) -> Vec<String> {
-        names.0.set(0);
-        let scan = tree.scan(names, None, false).unwrap();
-        let changed = differing(known, &scan.found)
-            .into_iter()
-            .map(|(path, _)| path.display().to_string())
-            .collect();
-        *known = scan.found;
-        changed
+    /// Tree in which `.envrc` is tracked, and what the last scan of it found.
+    struct Scanned {
+        tree: Tree,
+        known: PathSnapshot,
+        read: usize,
+    }
+
+    impl Scanned {
+        fn new(root: &Path) -> Self {
+            let tree = Tree::new(root.to_owned(), Zone::Project);
+            Self { tree, known: PathSnapshot::new(), read: 0 }
+        }
+
+        fn changes(&mut self) -> Vec<String> {
+            let scan = self.tree.scan(&Control::default(), None, false).unwrap();
+            let changed = differing(&self.known, &scan.found);
+            (self.known, self.read) = (scan.found, scan.read);
+            changed.into_iter().map(|(path, _)| path.display().to_string()).collect()
+        }
     }
 
     #[test]
@@ -405,61 +351,58 @@ mod tests {
         for name in ["a/b/c", "a/d", "e"] {
             fs::create_dir_all(dir.path().join(name)).unwrap();
         }
-        fs::write(dir.path().join("a/b/x"), "1").unwrap();
+        fs::write(dir.path().join("a/b/.envrc"), "1").unwrap();
         settle(dir.path());
-        let (mut tree, mut known, names) =
-            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
-        assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x"]);
-        assert_eq!(names.0.get(), 6);
-        assert_eq!(changes(&mut tree, &mut known, &names), [""; 0]);
-        assert_eq!(names.0.get(), 0);
+        let mut scanned = Scanned::new(dir.path());
+        assert_eq!(scanned.changes(), ["a/b/.envrc"]);
+        assert_eq!(scanned.read, 6);
+        assert_eq!(scanned.changes(), [""; 0]);
+        assert_eq!(scanned.read, 0);
         // Changes of a tracked file, a new file, and below a folder that replaces another one.
-        fs::write(dir.path().join("a/b/x"), "2").unwrap();
-        fs::write(dir.path().join("e/x"), "").unwrap();
-        assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x", "e/x"]);
-        assert_eq!(names.0.get(), 1);
+        fs::write(dir.path().join("a/b/.envrc"), "2").unwrap();
+        fs::write(dir.path().join("e/.envrc"), "").unwrap();
+        assert_eq!(scanned.changes(), ["a/b/.envrc", "e/.envrc"]);
+        assert_eq!(scanned.read, 1);
         settle(dir.path());
-        changes(&mut tree, &mut known, &names);
+        scanned.changes();
         fs::rename(dir.path().join("a/b"), dir.path().join("a/old")).unwrap();
         fs::create_dir(dir.path().join("a/b")).unwrap();
-        fs::write(dir.path().join("a/b/x"), "2").unwrap();
-        assert_eq!(changes(&mut tree, &mut known, &names), ["a/b/x", "a/old/x"]);
+        fs::write(dir.path().join("a/b/.envrc"), "2").unwrap();
+        assert_eq!(scanned.changes(), ["a/b/.envrc", "a/old/.envrc"]);
         fs::remove_dir_all(dir.path().join("a")).unwrap();
-        assert_eq!(changes(&mut tree, &mut known, &names), [""; 0]);
-        assert_eq!(known.len(), 1);
+        assert_eq!(scanned.changes(), [""; 0]);
+        assert_eq!(scanned.known.len(), 1);
     }
 
     #[test]
     fn a_scan_of_the_top_leaves_what_is_below_to_the_next_one() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("a/b/c")).unwrap();
-        let files = ["a/b/c/x", "a/b/x", "a/x", "x"];
+        let files = [".envrc", "a/.envrc", "a/b/.envrc", "a/b/c/.envrc"];
         let write = |text: &str| {
             files.iter().for_each(|name| fs::write(dir.path().join(name), text).unwrap());
         };
         write("1");
-        let (mut tree, mut known, names) =
-            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
-        assert_eq!(changes(&mut tree, &mut known, &names), files);
+        let mut scanned = Scanned::new(dir.path());
+        assert_eq!(scanned.changes(), files);
         write("22");
-        let top = tree.scan(&names, Some(3), false).unwrap().found;
-        let differing = differing(&known, &top);
+        let top = scanned.tree.scan(&Control::default(), Some(3), false).unwrap().found;
+        let differing = differing(&scanned.known, &top);
         let paths: Vec<_> = differing.iter().map(|(path, _)| path.to_str().unwrap()).collect();
-        assert_eq!(paths, ["a/b/x", "a/x", "x"]);
-        assert_eq!(changes(&mut tree, &mut known, &names), files);
+        assert_eq!(paths, [".envrc", "a/.envrc", "a/b/.envrc"]);
+        assert_eq!(scanned.changes(), files);
     }
 
     #[test]
     fn a_change_within_the_same_tick_is_seen() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut tree, mut known, names) =
-            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
+        let mut scanned = Scanned::new(dir.path());
         for round in 0..50 {
             let folder = dir.path().join(format!("f{round}"));
             fs::create_dir(&folder).unwrap();
-            changes(&mut tree, &mut known, &names);
-            fs::write(folder.join("x"), "").unwrap();
-            assert_eq!(changes(&mut tree, &mut known, &names), [format!("f{round}/x")]);
+            scanned.changes();
+            fs::write(folder.join(".envrc"), "").unwrap();
+            assert_eq!(scanned.changes(), [format!("f{round}/.envrc")]);
         }
     }
 
@@ -467,13 +410,12 @@ mod tests {
     fn links_are_not_followed_and_deep_folders_are_tracked_whole() {
         let dir = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
-        fs::write(outside.path().join("x"), "").unwrap();
+        fs::write(outside.path().join(".envrc"), "").unwrap();
         std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
         let deep: PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 3).collect();
         fs::create_dir_all(dir.path().join(&deep)).unwrap();
-        let (mut tree, mut known, names) =
-            (Tree::new(dir.path().to_owned(), ()), PathSnapshot::new(), Names::default());
-        let found = changes(&mut tree, &mut known, &names);
+        let mut scanned = Scanned::new(dir.path());
+        let found = scanned.changes();
         let expected: PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 1).collect();
         assert_eq!(found, [expected.display().to_string()]);
     }

@@ -17,6 +17,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use cairn_core::policy::control_files::EntryKind;
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, readlinkat, renameat, symlinkat, unlinkat},
     io::Errno,
@@ -24,7 +25,8 @@ use rustix::{
 use walkdir::WalkDir;
 
 use super::{
-    path_scan::{Compare, Stamp, StampKind},
+    control_interest::Compare,
+    path_scan::Stamp,
     remove_tree::{names, remove_tree, remove_tree_at},
     shown_path::shown_path,
 };
@@ -156,10 +158,10 @@ impl FormerEntry {
         let place = EntryPlace::open(root, path).ok()?;
         let stamp = Stamp::at(&place.folder, Path::new(place.name), Compare::Whole).ok()?;
         match stamp.kind {
-            StampKind::Link => {
+            EntryKind::Link => {
                 Some(Self::Link(readlinkat(&place.folder, place.name, Vec::new()).ok()?))
             }
-            StampKind::File => {
+            EntryKind::File => {
                 let file = open_file(&place.folder, place.name).ok()?;
                 let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().ok()?);
                 let mut bytes = Vec::new();
@@ -167,7 +169,7 @@ impl FormerEntry {
                 (bytes.len() as u64 <= max_bytes)
                     .then_some(Self::File { bytes, mode: mode & 0o7777 })
             }
-            StampKind::Folder | StampKind::Other => None,
+            EntryKind::Folder | EntryKind::Other => None,
         }
     }
 
@@ -211,7 +213,7 @@ impl<'a> EntryPlace<'a> {
     /// Makes a folder writable, because only a writable folder can be moved to another folder.
     fn make_movable(&self) -> io::Result<()> {
         let stamp = Stamp::at(&self.folder, Path::new(self.name), Compare::Whole)?;
-        if stamp.kind == StampKind::Folder && stamp.mode() & 0o700 != 0o700 {
+        if stamp.kind == EntryKind::Folder && stamp.mode & 0o700 != 0o700 {
             rustix::fs::chmodat(&self.folder, self.name, Mode::RWXU, AtFlags::empty())?;
         }
         Ok(())
@@ -256,19 +258,19 @@ fn copy(
 ) -> io::Result<()> {
     let stamp = Stamp::at(from, Path::new(name), Compare::Whole)?;
     match stamp.kind {
-        StampKind::Other => Ok(()),
-        StampKind::Link => {
+        EntryKind::Other => Ok(()),
+        EntryKind::Link => {
             left.spend(0)?;
             Ok(symlinkat(readlinkat(from, name, Vec::new())?.as_c_str(), to, as_name)?)
         }
-        StampKind::File => {
-            left.spend(stamp.size())?;
+        EntryKind::File => {
+            left.spend(stamp.size)?;
             let file = open_file(from, name)?;
-            let mut copied = create(to, as_name, stamp.mode() & 0o7777)?;
-            io::copy(&mut file.take(stamp.size()), &mut copied)?;
+            let mut copied = create(to, as_name, stamp.mode & 0o7777)?;
+            io::copy(&mut file.take(stamp.size), &mut copied)?;
             Ok(())
         }
-        StampKind::Folder => {
+        EntryKind::Folder => {
             left.spend(0)?;
             mkdirat(to, as_name, Mode::RWXU)?;
             let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -280,7 +282,7 @@ fn copy(
                 copy(&from, &name, &to, &name, left)?;
             }
             left.depth += 1;
-            File::from(to).set_permissions(Permissions::from_mode(stamp.mode() & 0o7777))
+            File::from(to).set_permissions(Permissions::from_mode(stamp.mode & 0o7777))
         }
     }
 }

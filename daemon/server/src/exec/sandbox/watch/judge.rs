@@ -8,14 +8,14 @@ use std::{
     time::Instant,
 };
 
-use cairn_core::policy::control_files::{REPOSITORY_NAMES, Zone, is_generated};
+use cairn_core::policy::control_files::{EntryKind, REPOSITORY_NAMES, Zone, is_generated};
 use rustix::fs::{CWD, Mode, openat};
 
 use super::{
     super::{
-        control_interest::Control,
+        control_interest::{Compare, Control},
         git,
-        path_scan::{Compare, PathSnapshot, Stamp, StampKind, differing},
+        path_scan::{PathSnapshot, Stamp, differing},
         quarantine::Quarantine,
         quarantined::QuarantinedFile,
     },
@@ -224,7 +224,7 @@ fn restore_pointers(root: &mut WatchedRoot, found: &PathSnapshot) {
         .iter()
         .filter(|(path, stamp)| {
             path.file_name().is_some_and(|name| name == ".git")
-                && stamp.kind != StampKind::Folder
+                && stamp.kind != EntryKind::Folder
                 && !found.contains_key(*path)
         })
         .map(|(path, _)| path.clone())

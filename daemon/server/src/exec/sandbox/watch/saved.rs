@@ -7,12 +7,12 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use cairn_core::text::{self, Text};
-
-use super::super::{
-    path_scan::{Stamp, StampKind},
-    quarantine::FormerEntry,
+use cairn_core::{
+    policy::control_files::EntryKind,
+    text::{self, Text},
 };
+
+use super::super::{path_scan::Stamp, quarantine::FormerEntry};
 
 /// Files whose saved text is remembered.
 const MAX_FILES: usize = 512;
@@ -43,7 +43,7 @@ impl SavedTexts {
         let Some(saved) = saved else { return false };
         let now = FormerEntry::of(root, path, crate::workspace::MAX_FILE_BYTES);
         match now {
-            Some(FormerEntry::File { bytes, .. }) if stamp.kind == StampKind::File => {
+            Some(FormerEntry::File { bytes, .. }) if stamp.kind == EntryKind::File => {
                 text::decode(&bytes).is_ok_and(|decoded| decoded.text == saved)
             }
             Some(FormerEntry::File { .. } | FormerEntry::Link(_)) | None => false,

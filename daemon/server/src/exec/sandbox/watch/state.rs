@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cairn_core::policy::control_files::{Zone, is_generated};
+use cairn_core::policy::control_files::{EntryKind, Zone, is_generated};
 
 use super::{
     super::{
         control_files::{canonical, never_writable_in_home},
-        control_interest::Control,
+        control_interest::{Compare, Control},
         git,
-        path_scan::{Compare, PathSnapshot, Stamp, StampKind, Tree},
+        path_scan::{PathSnapshot, Stamp, Tree},
         quarantine::{FormerEntry, Quarantine},
         quarantined::QuarantineReport,
         request::WatchScope,
@@ -59,7 +59,7 @@ pub(super) struct Shared {
 pub(super) struct WatchedRoot {
     pub(super) path: PathBuf,
     pub(super) zone: Zone,
-    pub(super) tree: Tree<Zone>,
+    pub(super) tree: Tree,
     pub(super) known: PathSnapshot,
     /// Copies of small control files, to restore those that a command replaces.
     pub(super) copies: HashMap<PathBuf, (Stamp, FormerEntry)>,
@@ -78,12 +78,12 @@ impl WatchedRoot {
         });
         let mut left = MAX_COPIED_BYTES;
         for (path, stamp) in &self.known {
-            let small = stamp.kind == StampKind::Link
-                || (stamp.kind == StampKind::File && stamp.size() <= MAX_COPY_BYTES);
-            if stamp.compare != Compare::Whole || !small || left < stamp.size() {
+            let small = stamp.kind == EntryKind::Link
+                || (stamp.kind == EntryKind::File && stamp.size <= MAX_COPY_BYTES);
+            if stamp.compare != Compare::Whole || !small || left < stamp.size {
                 continue;
             }
-            left -= stamp.size();
+            left -= stamp.size;
             if !self.copies.contains_key(path)
                 && let Some(former) = FormerEntry::of(&self.path, path, MAX_COPY_BYTES)
             {
@@ -202,7 +202,7 @@ impl Shared {
                 if in_folder || stamp.compare == Compare::Presence || is_generated(path) {
                     continue;
                 }
-                if stamp.kind == StampKind::Folder {
+                if stamp.kind == EntryKind::Folder {
                     folder = Some(path);
                 }
                 paths.push(root.path.join(path));
