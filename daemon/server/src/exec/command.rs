@@ -4,13 +4,10 @@ use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(not(target_os = "linux"))]
-use super::sandbox::none::PreparedSandbox;
-#[cfg(target_os = "linux")]
-use super::sandbox::prepared::PreparedSandbox;
 use super::{
     input::CommandInput,
     output::{Captured, OutputTap},
+    sandbox::PreparedSandbox,
 };
 
 /// One shell command.

@@ -13,70 +13,39 @@ use std::{
     sync::Arc,
 };
 
-#[cfg(target_os = "linux")]
-mod backend;
-#[cfg(target_os = "linux")]
-mod builder;
 mod control_files;
 mod control_interest;
-#[cfg(target_os = "linux")]
-mod existing_paths;
 pub(super) mod exit_report;
 mod git;
 #[cfg(target_os = "linux")]
-mod home;
-#[cfg(target_os = "linux")]
-mod join_network;
-#[cfg(target_os = "linux")]
-mod landlock_seccomp;
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
-mod loopback;
-#[cfg(target_os = "linux")]
-mod loopbacks;
+pub(super) mod linux;
 #[cfg(not(target_os = "linux"))]
-pub(super) mod none;
+mod none;
 mod path_scan;
-#[cfg(target_os = "linux")]
-pub(super) mod prepared;
-#[cfg(target_os = "linux")]
-pub(super) mod private_folders;
-#[cfg(target_os = "linux")]
-pub(crate) use private_folders::shared_temporary;
 mod quarantine;
 pub mod quarantine_text;
 mod quarantined;
 mod remove_tree;
 mod request;
-#[cfg(target_os = "linux")]
-pub(super) mod sandbox_init;
-#[cfg(target_os = "linux")]
-mod scan_scope;
 mod settings;
 mod shown_path;
 pub(super) mod subcommand;
-#[cfg(target_os = "linux")]
-mod userns_launcher;
 mod watch;
 
 #[cfg(target_os = "linux")]
 use linux as system;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::shared_temporary;
 #[cfg(not(target_os = "linux"))]
 use none as system;
 
-#[cfg(target_os = "linux")]
-pub use backend::Sandbox;
 pub use control_files::ControlFiles;
-#[cfg(not(target_os = "linux"))]
-pub use none::{PreparedSandbox, Sandbox};
-#[cfg(target_os = "linux")]
-pub use prepared::PreparedSandbox;
 pub use quarantined::{QuarantineReport, QuarantinedFile};
 pub use request::{SandboxRequest, WatchScope};
 pub use settings::{AllowedBackends, SandboxBackend, SandboxSettings};
 pub use shown_path::shown_path;
 pub use subcommand::SUBCOMMAND;
+pub use system::{PreparedSandbox, Sandbox};
 pub use watch::{Watch, Watching};
 
 /// Reason for no sandbox when the setting turns it off.

@@ -50,7 +50,7 @@ pub fn kill_all() {
         group.kill(deadline);
     }
     #[cfg(target_os = "linux")]
-    crate::exec::sandbox::private_folders::remove_all();
+    crate::exec::sandbox::linux::private_folders::remove_all();
 }
 
 /// Owner of all processes of a command. Dropping it kills them.

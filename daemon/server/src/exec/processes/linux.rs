@@ -8,7 +8,7 @@ use super::{
 };
 use crate::exec::{
     command::CommandSpec,
-    sandbox::{exit_report, prepared::PreparedSandbox},
+    sandbox::{PreparedSandbox, exit_report},
 };
 
 pub(in crate::exec) mod guard;

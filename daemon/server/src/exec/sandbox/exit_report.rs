@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::exec::command::Exit;
+use crate::exec::Exit;
 
 /// Start of each line of the report. Other lines are errors of the launcher.
 const PREFIX: &str = "cairn-box:";

@@ -8,17 +8,29 @@ use std::{
 
 use cairn_core::policy::sandbox::{self as policy, PROGRAM};
 
-use super::{
-    builder::{Builder, SandboxSpec},
-    join_network::{self, JOINER},
-    loopback::OPENER,
-    prepared::{Held, PreparedSandbox},
-    sandbox_init,
-    settings::SandboxBackend,
-    subcommand::SUBCOMMAND,
-    userns_launcher,
-};
-use crate::exec::{environment::search_path, processes::guard};
+mod backend;
+mod builder;
+mod existing_paths;
+mod home;
+mod join_network;
+mod landlock_seccomp;
+mod loopback;
+mod loopbacks;
+mod prepared;
+pub(in crate::exec) mod private_folders;
+pub(in crate::exec) mod sandbox_init;
+mod scan_scope;
+mod userns_launcher;
+
+use super::{settings::SandboxBackend, subcommand::SUBCOMMAND};
+use crate::exec::{processes::guard, search_path};
+pub use backend::Sandbox;
+use builder::{Builder, SandboxSpec};
+use join_network::JOINER;
+use loopback::OPENER;
+use prepared::Held;
+pub use prepared::PreparedSandbox;
+pub(crate) use private_folders::shared_temporary;
 
 /// Usual path. Systems that restrict namespaces allow them for the program at this path.
 const BUBBLEWRAP: &str = "/usr/bin/bwrap";
@@ -27,7 +39,7 @@ const BUBBLEWRAP: &str = "/usr/bin/bwrap";
 const INIT: &str = "init";
 const LAUNCHER: &str = "launch";
 
-pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder, String> {
+fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder, String> {
     match backend {
         SandboxBackend::Bubblewrap => {
             let usual = PathBuf::from(BUBBLEWRAP);
@@ -47,7 +59,7 @@ pub(super) fn builder(backend: SandboxBackend, program: &Path) -> Result<Builder
     }
 }
 
-pub(super) fn prepare(
+fn prepare(
     builder: &Builder,
     spec: &SandboxSpec,
     command: OsString,

@@ -27,7 +27,7 @@ use crate::exec::{
     processes::proc,
     sandbox::{
         exit_report::{self, ReportLine},
-        sandbox_init,
+        linux::sandbox_init,
         subcommand::SUBCOMMAND,
     },
 };

@@ -13,7 +13,8 @@ use cairn_core::policy::{
     sandbox::{Home, Placed, SandboxPaths},
 };
 
-use super::{git, scan_scope::ScanScope};
+use super::scan_scope::ScanScope;
+use crate::exec::sandbox::git;
 
 pub(super) mod detect;
 pub(super) mod paths;

@@ -7,7 +7,8 @@ use std::{
 
 use cairn_core::policy::sandbox::Placed;
 
-use super::{home::detect::VisiblePaths, request::SandboxRequest};
+use super::home::detect::VisiblePaths;
+use crate::exec::sandbox::request::SandboxRequest;
 
 pub(super) struct ScanScope<'a> {
     pub(super) request: &'a SandboxRequest,

@@ -22,11 +22,12 @@ use rustix::{
     termios::isatty,
 };
 
-use super::{
-    exit_report::{self, ReportLine},
-    landlock_seccomp,
+use super::landlock_seccomp;
+use crate::exec::{
+    Exit,
+    processes::stat,
+    sandbox::exit_report::{self, ReportLine},
 };
-use crate::exec::{command::Exit, processes::stat};
 
 /// Limit of processes for the superuser, to whom the kernel's limit does not apply. Checked at
 /// intervals.

@@ -31,7 +31,8 @@ use rustix::{
     },
 };
 
-use super::{sandbox_init::die_with_parent, subcommand::SUBCOMMAND};
+use super::sandbox_init::die_with_parent;
+use crate::exec::sandbox::subcommand::SUBCOMMAND;
 
 /// Role of the first process in the namespaces: the argument after [`SUBCOMMAND`].
 pub(super) const MOUNTER: &str = "mounts";

@@ -28,7 +28,8 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 
-use super::{builder::Builder, subcommand::SUBCOMMAND};
+use super::builder::Builder;
+use crate::exec::sandbox::subcommand::SUBCOMMAND;
 
 /// Role of the process that builds the namespaces: the argument after [`SUBCOMMAND`].
 pub(super) const OPENER: &str = "open-network";

@@ -10,10 +10,10 @@ use std::{
 
 use cairn_core::policy::{control_files::is_control_by_ending, sandbox::SandboxPaths};
 
-use super::{
+use super::{home, scan_scope::ScanScope};
+use crate::exec::sandbox::{
     control_files::{ControlFiles, canonical, is_never_writable},
-    git, home,
-    scan_scope::ScanScope,
+    git,
 };
 
 /// Protected paths, each of which is a mount. `watch` finds changes of further ones after the command.
@@ -97,13 +97,10 @@ fn protect(control: &ControlFiles, found: &mut SandboxPaths) {
 mod tests {
     use std::sync::Arc;
 
-    use super::{
-        super::{
-            request::{SandboxRequest, WatchScope},
-            scan_scope::HomeView,
-            watch::Watch,
-        },
-        *,
+    use super::{super::scan_scope::HomeView, *};
+    use crate::exec::sandbox::{
+        request::{SandboxRequest, WatchScope},
+        watch::Watch,
     };
 
     fn relative(paths: &[PathBuf], folder: &Path) -> Vec<String> {

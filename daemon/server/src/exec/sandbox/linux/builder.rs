@@ -11,8 +11,7 @@ use cairn_core::policy::{
     sandbox::{OwnPaths, SandboxPaths},
 };
 
-use super::settings::SandboxBackend;
-use crate::exec::search_path;
+use crate::exec::{sandbox::settings::SandboxBackend, search_path};
 
 /// Command line that builds sandboxes, without the arguments for one of them.
 #[derive(Debug, Clone)]

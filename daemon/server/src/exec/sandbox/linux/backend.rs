@@ -20,16 +20,17 @@ use super::{
     loopbacks::Loopbacks,
     prepared::{Held, PreparedSandbox},
     private_folders::{PlaceKind, PrivateFolders, PrivatePlace},
-    request::SandboxRequest,
     scan_scope::{HomeView, ScanScope},
-    settings::{AllowedBackends, SandboxBackend},
-    system,
 };
 use crate::exec::{
     command::{CommandSpec, Exit},
     environment::search_path,
     input::CommandInput,
     run::run,
+    sandbox::{
+        request::SandboxRequest,
+        settings::{AllowedBackends, SandboxBackend},
+    },
 };
 
 /// Time limit of the probe. A sandbox takes milliseconds, but the machine may be busy.
@@ -112,7 +113,7 @@ impl Sandbox {
                 found.inspect_err(|error| tracing::warn!("no shared loopback: {error}")).ok()
             });
             let held = Held { folders: private_folders, _home: Some(home), loopback };
-            Ok(Arc::new(system::prepare(&builder, &spec, request.command.into(), held)))
+            Ok(Arc::new(super::prepare(&builder, &spec, request.command.into(), held)))
         });
         preparing.await.map_err(io::Error::other)?
     }
@@ -162,7 +163,7 @@ impl Sandbox {
     /// Tries a backend, and whether its sandboxes can share a loopback.
     async fn probe(&self, backend: SandboxBackend) -> Result<Builder, String> {
         let program = self.program.clone().ok_or("Cairn's own program is unknown")?;
-        let builder = system::builder(backend, &program)?;
+        let builder = super::builder(backend, &program)?;
         self.try_out(&builder, None).await?;
         let opened = builder.clone();
         let loopback = spawn_blocking(move || Loopback::open(&opened, &program)).await;
@@ -189,7 +190,7 @@ impl Sandbox {
             let (paths, root) = (SandboxPaths::default(), Path::new("/"));
             let spec = SandboxSpec { paths: &paths, own: &own, network: false, cwd: root };
             let held = Held { folders: private_folders, _home: None, loopback };
-            let prepared = system::prepare(builder, &spec, "true".into(), held);
+            let prepared = super::prepare(builder, &spec, "true".into(), held);
             let spec = CommandSpec {
                 command: "true".to_owned(),
                 cwd: root.to_owned(),

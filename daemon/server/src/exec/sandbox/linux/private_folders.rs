@@ -14,7 +14,7 @@ use std::{
 
 use rustix::process::getuid;
 
-use super::remove_tree::remove_tree_at;
+use crate::exec::sandbox::remove_tree::remove_tree_at;
 
 /// Start of the folder's name, by which the next daemon finds it.
 const PREFIX: &str = "cairn-box-";
