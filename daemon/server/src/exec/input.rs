@@ -1,6 +1,10 @@
 //! Input of a command: a text, or a pipe or terminal that it can be sent later.
 
-use std::{io, sync::Arc};
+use std::{
+    io::{self, Seek, Write},
+    process::Stdio,
+    sync::Arc,
+};
 
 use tokio::{io::AsyncWriteExt, net::unix::pipe::Sender};
 
@@ -30,16 +34,26 @@ impl CommandInput {
     }
 
     /// Creates a terminal, and its end to write to.
-    #[cfg(target_os = "linux")]
     pub fn terminal() -> io::Result<(Self, InputWriter)> {
         let terminal = Terminal::open()?;
         let sender = Sender::from_file_unchecked(terminal.user_end()?)?;
         Ok((Self::Terminal(terminal), InputWriter { sender, is_terminal: true }))
     }
 
-    #[cfg(not(target_os = "linux"))]
-    pub fn terminal() -> io::Result<(Self, InputWriter)> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "there are terminals only on Linux"))
+    /// Returns the standard input of a command.
+    pub(super) fn stdin(&self) -> io::Result<Stdio> {
+        match self {
+            Self::Text(text) if text.is_empty() => Ok(Stdio::null()),
+            Self::Text(text) => {
+                // Unlike a pipe, a file needs no writer while the command runs.
+                let mut file = tempfile::tempfile()?;
+                file.write_all(text.as_bytes())?;
+                file.rewind()?;
+                Ok(file.into())
+            }
+            Self::Pipe(reader) => Ok(reader.try_clone()?.into()),
+            Self::Terminal(terminal) => Ok(terminal.command_end()?.into()),
+        }
     }
 }
 

@@ -1,15 +1,20 @@
 //! Output of a command in bounded memory: its beginning and its end, as plain text.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use cairn_core::{
     process::{OutputRing, Piece},
     terminal_text::plain,
 };
+use tokio::{io::AsyncReadExt, net::unix::pipe::Receiver};
+
+use super::input::CommandInput;
 
 /// Bytes kept from the beginning and from the end.
 pub const HEAD_BYTES: usize = 10 * 1024;
 pub const TAIL_BYTES: usize = 20 * 1024;
+
+const CHUNK_BYTES: usize = 8192;
 
 /// Receiver of the output of a command while it runs.
 pub type OutputTap = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -37,6 +42,38 @@ impl Captured {
             return self.head.clone();
         }
         format!("{}\n[… {} bytes left out …]\n{}", self.head, self.dropped, self.tail)
+    }
+}
+
+/// Reader of the output of a command as it arrives.
+pub(super) struct OutputReader {
+    pipe: Receiver,
+    buffer: [u8; CHUNK_BYTES],
+}
+
+impl OutputReader {
+    /// Creates the output of a command with this input: the end to read from, and the end for the
+    /// command. Both are a pipe's, or those of the terminal.
+    pub(super) fn of(input: &CommandInput) -> io::Result<(Self, io::PipeWriter)> {
+        let (pipe, writer) = match input {
+            CommandInput::Text(_) | CommandInput::Pipe(_) => {
+                let (reader, writer) = io::pipe()?;
+                (Receiver::from_owned_fd(reader.into())?, writer)
+            }
+            CommandInput::Terminal(terminal) => {
+                let pipe = Receiver::from_file_unchecked(terminal.user_end()?)?;
+                (pipe, terminal.command_end()?.into())
+            }
+        };
+        Ok((Self { pipe, buffer: [0; CHUNK_BYTES] }, writer))
+    }
+
+    /// Returns the next bytes; `None` when all writers are gone. Cancel safe: no bytes are lost.
+    pub(super) async fn next(&mut self) -> Option<&[u8]> {
+        match self.pipe.read(&mut self.buffer).await {
+            Ok(0) | Err(_) => None,
+            Ok(count) => Some(&self.buffer[..count]),
+        }
     }
 }
 

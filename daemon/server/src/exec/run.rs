@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     command::{CommandOutcome, CommandSpec, Exit, RunError},
-    output::Collector,
-    processes::{Group, OutputReader, output_of},
+    output::{Collector, OutputReader},
+    processes::Group,
 };
 
 /// Time to read output after the shell ends. A background process may hold the pipe open forever.
@@ -26,7 +26,7 @@ const SLOW_PAUSE: Duration = Duration::from_millis(50);
 /// Runs a command to its end. Dropping the future kills everything it started.
 pub async fn run(spec: CommandSpec, cancel: CancellationToken) -> Result<CommandOutcome, RunError> {
     let started = Instant::now();
-    let (mut reader, writer) = output_of(&spec.input).map_err(RunError::NotStarted)?;
+    let (mut reader, writer) = OutputReader::of(&spec.input).map_err(RunError::NotStarted)?;
     let group = Group::start(&spec, writer).map_err(RunError::NotStarted)?;
     let deadline = spec.timeout.and_then(|timeout| started.checked_add(timeout));
     // Only the command holds its input and its terminal from now on.

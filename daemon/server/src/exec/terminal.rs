@@ -2,31 +2,25 @@
 //! and the first process in the sandbox makes it its controlling terminal. (A crate for terminals
 //! starts the program itself, past the launcher.)
 
-#[cfg(target_os = "linux")]
 use std::{fs::File, io, os::fd::OwnedFd, sync::Arc};
 
-#[cfg(target_os = "linux")]
-use rustix::{
-    fs::{OFlags, fcntl_getfl, fcntl_setfl},
-    pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt},
-    termios::{Winsize, tcsetwinsize},
-};
-
-/// Size that programs see.
-#[cfg(target_os = "linux")]
-const SIZE: Winsize = Winsize { ws_row: 30, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
-
 /// Both ends of a terminal.
-#[cfg(target_os = "linux")]
 #[derive(Debug, Clone)]
 pub struct Terminal {
     user: Arc<OwnedFd>,
     command: Arc<OwnedFd>,
 }
 
-#[cfg(target_os = "linux")]
 impl Terminal {
+    #[cfg(target_os = "linux")]
     pub(super) fn open() -> io::Result<Self> {
+        use rustix::{
+            fs::{OFlags, fcntl_getfl, fcntl_setfl},
+            pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt},
+            termios::{Winsize, tcsetwinsize},
+        };
+        /// Size that programs see.
+        const SIZE: Winsize = Winsize { ws_row: 30, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let user = openpt(flags)?;
         grantpt(&user)?;
@@ -35,6 +29,11 @@ impl Terminal {
         tcsetwinsize(&command, SIZE)?;
         fcntl_setfl(&user, fcntl_getfl(&user)? | OFlags::NONBLOCK)?;
         Ok(Self { user: Arc::new(user), command: Arc::new(command) })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn open() -> io::Result<Self> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "there are terminals only on Linux"))
     }
 
     /// Returns the end that the user reads and writes.
@@ -47,6 +46,3 @@ impl Terminal {
         self.command.try_clone()
     }
 }
-
-#[cfg(not(target_os = "linux"))]
-pub(super) use std::convert::Infallible as Terminal;

@@ -2,10 +2,7 @@
 
 use std::{ffi::OsStr, io};
 
-use super::{
-    input::stdin,
-    spawn::{Started, command, spawn_shell},
-};
+use super::spawn::{Started, command, spawn_shell};
 use crate::exec::{
     command::CommandSpec,
     sandbox::{PreparedSandbox, exit_report},
@@ -29,7 +26,7 @@ fn spawn_guarded(spec: &CommandSpec, output: &io::PipeWriter) -> io::Result<Star
     let (reports, report_writer) = exit_report::channel()?;
     let mut command = command(OsStr::new(guard::PROGRAM), spec);
     command.args(guard::arguments(&spec.command));
-    command.stdin(stdin(&spec.input)?).stdout(output.try_clone()?).stderr(report_writer);
+    command.stdin(spec.input.stdin()?).stdout(output.try_clone()?).stderr(report_writer);
     Ok((command.spawn()?, Some(reports)))
 }
 
@@ -47,7 +44,7 @@ fn spawn_in_sandbox(
     let mut command = command(prepared.program.as_os_str(), spec);
     command.args(&prepared.arguments);
     command.envs(prepared.environment());
-    command.stdin(stdin(&spec.input)?).stdout(output).stderr(report_writer);
+    command.stdin(spec.input.stdin()?).stdout(output).stderr(report_writer);
     let child = spawner::spawn(command).map_err(|error| {
         let (program, cwd) = (prepared.program.display(), spec.cwd.display());
         let message = format!("the sandbox could not be started: {program} in {cwd}: {error}");

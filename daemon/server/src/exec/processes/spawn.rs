@@ -7,7 +7,6 @@ use std::{
     process::{Child, Command},
 };
 
-use super::input::stdin;
 use crate::exec::{command::CommandSpec, environment};
 
 #[cfg(not(target_os = "linux"))]
@@ -28,7 +27,7 @@ pub(super) fn spawn_shell(spec: &CommandSpec, output: &io::PipeWriter) -> io::Re
         let mut command = command(OsStr::new(shell), spec);
         command.args(flags).arg(&spec.command);
         command.stdout(output.try_clone()?).stderr(output.try_clone()?);
-        command.stdin(stdin(&spec.input)?).spawn()
+        command.stdin(spec.input.stdin()?).spawn()
     };
     let child = match shell("bash", &["--noprofile", "--norc", "-c"]) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => shell("sh", &["-c"])?,
