@@ -27,9 +27,8 @@ pub mod quarantine_text;
 mod quarantined;
 mod remove_tree;
 mod request;
-mod settings;
+pub(super) mod settings;
 mod shown_path;
-pub(super) mod subcommand;
 mod watch;
 
 #[cfg(target_os = "linux")]
@@ -42,9 +41,8 @@ use none as system;
 pub use control_files::ControlFiles;
 pub use quarantined::{QuarantineReport, QuarantinedFile};
 pub use request::{SandboxRequest, WatchScope};
-pub use settings::{AllowedBackends, SandboxBackend, SandboxSettings};
+pub use settings::{AllowedBackends, SUBCOMMAND, SandboxBackend, SandboxSettings};
 pub use shown_path::shown_path;
-pub use subcommand::SUBCOMMAND;
 pub use system::{PreparedSandbox, Sandbox};
 pub use watch::{Watch, Watching};
 

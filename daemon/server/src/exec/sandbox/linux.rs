@@ -15,14 +15,13 @@ mod home;
 mod join_network;
 mod landlock_seccomp;
 mod loopback;
-mod loopbacks;
 mod prepared;
 pub(in crate::exec) mod private_folders;
 pub(in crate::exec) mod sandbox_init;
 mod scan_scope;
 mod userns_launcher;
 
-use super::{settings::SandboxBackend, subcommand::SUBCOMMAND};
+use super::settings::{SUBCOMMAND, SandboxBackend};
 use crate::exec::{processes::guard, search_path};
 pub use backend::Sandbox;
 use builder::{Builder, SandboxSpec};

@@ -4,8 +4,7 @@ use std::{convert::Infallible, ffi::OsString, io, path::PathBuf, process::ExitCo
 
 use super::{
     request::SandboxRequest,
-    settings::{AllowedBackends, SandboxBackend},
-    subcommand::SUBCOMMAND,
+    settings::{AllowedBackends, SUBCOMMAND, SandboxBackend},
 };
 
 const REASON: &str = "Cairn has none for this system yet";

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// Subcommand that starts this program inside a sandbox, as the launcher of one, or as a guard.
+pub const SUBCOMMAND: &str = "sandbox-run";
+
 /// Program that builds sandboxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxBackend {

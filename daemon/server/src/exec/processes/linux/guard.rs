@@ -28,7 +28,7 @@ use crate::exec::{
     sandbox::{
         exit_report::{self, ReportLine},
         linux::sandbox_init,
-        subcommand::SUBCOMMAND,
+        settings::SUBCOMMAND,
     },
 };
 

@@ -15,10 +15,11 @@ use std::{
     },
     path::Path,
     process::{Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use cairn_core::policy::sandbox::isolated;
+use cairn_core::{ids::SessionId, policy::sandbox::isolated};
 use rustix::{
     cmsg_space,
     net::{
@@ -29,7 +30,7 @@ use rustix::{
 };
 
 use super::builder::Builder;
-use crate::exec::sandbox::subcommand::SUBCOMMAND;
+use crate::exec::sandbox::settings::SUBCOMMAND;
 
 /// Role of the process that builds the namespaces: the argument after [`SUBCOMMAND`].
 pub(super) const OPENER: &str = "open-network";
@@ -100,6 +101,37 @@ pub(super) fn receive(from: impl AsFd) -> io::Result<Loopback> {
     match received.map(<[OwnedFd; 2]>::try_from) {
         Some(Ok([user, network])) => Ok(Loopback { user, network }),
         Some(Err(_)) | None => Err(io::Error::other("no namespaces arrived")),
+    }
+}
+
+/// Most networks that are kept without a command in them. A command holds its own.
+const KEPT: usize = 8;
+
+/// Networks of the sessions whose commands ran last.
+#[derive(Debug, Default)]
+pub(super) struct Loopbacks(Mutex<Vec<(SessionId, Arc<Loopback>)>>);
+
+impl Loopbacks {
+    /// Returns the network of a session, which `open` builds if there is none yet.
+    pub(super) fn of(
+        &self,
+        session: SessionId,
+        open: impl FnOnce() -> io::Result<Loopback>,
+    ) -> io::Result<Arc<Loopback>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|(id, _)| *id == session).map(|at| all.remove(at));
+        let loopback = match known {
+            Some((_, loopback)) => loopback,
+            None => Arc::new(open()?),
+        };
+        all.push((session, Arc::clone(&loopback)));
+        let unused = |(_, loopback): &(SessionId, Arc<Loopback>)| Arc::strong_count(loopback) == 1;
+        if all.len() > KEPT
+            && let Some(at) = all.iter().position(unused)
+        {
+            all.remove(at);
+        }
+        Ok(loopback)
     }
 }
 

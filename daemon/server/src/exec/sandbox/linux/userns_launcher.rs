@@ -32,7 +32,7 @@ use rustix::{
 };
 
 use super::sandbox_init::die_with_parent;
-use crate::exec::sandbox::subcommand::SUBCOMMAND;
+use crate::exec::sandbox::settings::SUBCOMMAND;
 
 /// Role of the first process in the namespaces: the argument after [`SUBCOMMAND`].
 pub(super) const MOUNTER: &str = "mounts";
