@@ -6,13 +6,14 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use cairn_core::{
     ids::SessionId,
     process::{ProcessEntry, ProcessExit, ProcessId, ProcessTable, Start, StoppedBy},
 };
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
@@ -71,8 +72,7 @@ impl Processes {
     /// call.
     pub async fn changes(&self) -> HashSet<SessionId> {
         loop {
-            let changed =
-                std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+            let changed = std::mem::take(&mut *self.changed.lock());
             if !changed.is_empty() {
                 return changed;
             }
@@ -81,7 +81,7 @@ impl Processes {
     }
 
     fn changed(&self, session: &SessionId) {
-        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = self.changed.lock();
         if !changed.contains(session) {
             changed.insert(session.clone());
             drop(changed);
@@ -114,7 +114,7 @@ impl Processes {
 
     /// True if the session may have another process.
     pub fn has_room(&self, session: &SessionId) -> bool {
-        self.lock().of.get(session).is_none_or(|of| of.table.has_room())
+        self.sessions.lock().of.get(session).is_none_or(|of| of.table.has_room())
     }
 
     /// Makes a command a process of the session, with a log of its whole output. `None` if as many run
@@ -127,7 +127,7 @@ impl Processes {
     ) -> Option<(ProcessId, ProcessHandle)> {
         let Command { process, end_on_drop } = command;
         process.output().begin_log();
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         let of = sessions.of.entry(session.clone()).or_default();
         let id = of.table.add(start)?;
         of.running.insert(id, process.clone());
@@ -145,7 +145,7 @@ impl Processes {
     pub fn keep_log(&self, process: &ProcessHandle) -> Option<String> {
         let log = process.output().take_log()?;
         let words = log.words();
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         sessions.logs.push_back(log);
         if sessions.logs.len() > LOGS_KEPT {
             sessions.logs.pop_front();
@@ -155,7 +155,7 @@ impl Processes {
 
     async fn ended(&self, process: &ProcessHandle, ended: Ended) {
         let kept = {
-            let mut sessions = self.lock();
+            let mut sessions = self.sessions.lock();
             process.set_ended(ended);
             let kept = process.lock().kept.clone();
             if let Some((session, id)) = &kept
@@ -173,7 +173,7 @@ impl Processes {
 
     /// Returns a process that runs, or that ended and is still kept.
     pub fn get(&self, session: &SessionId, id: ProcessId) -> Option<(ProcessEntry, ProcessHandle)> {
-        let sessions = self.lock();
+        let sessions = self.sessions.lock();
         let of = sessions.of.get(session)?;
         let entry = of.table.get(id)?.clone();
         Some((entry, of.running.get(&id)?.clone()))
@@ -181,7 +181,7 @@ impl Processes {
 
     /// Ids of the processes of a session, those that run first.
     pub fn ids(&self, session: &SessionId) -> Vec<ProcessId> {
-        let sessions = self.lock();
+        let sessions = self.sessions.lock();
         let entries = sessions.of.get(session).map(|of| of.table.entries()).unwrap_or_default();
         let (running, ended): (Vec<_>, Vec<_>) =
             entries.iter().partition(|entry| entry.is_running());
@@ -190,7 +190,7 @@ impl Processes {
 
     /// Asks a process to end. False if it does not run.
     pub fn stop(&self, session: &SessionId, id: ProcessId, by: StoppedBy) -> bool {
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         let stopped = sessions.of.get_mut(session).is_some_and(|of| of.stop(id, by));
         drop(sessions);
         if stopped {
@@ -211,14 +211,14 @@ impl Processes {
 
     /// Ends all processes: the user no longer trusts the workspace.
     pub fn stop_every(&self) {
-        let sessions: Vec<SessionId> = self.lock().of.keys().cloned().collect();
+        let sessions: Vec<SessionId> = self.sessions.lock().of.keys().cloned().collect();
         for session in sessions {
             self.stop_all(&session, |table| table.running().map(|entry| entry.id).collect());
         }
     }
 
     fn stop_all(&self, session: &SessionId, which: impl Fn(&ProcessTable) -> Vec<ProcessId>) {
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         let Some(of) = sessions.of.get_mut(session) else { return };
         let ids = which(&of.table);
         ids.iter().for_each(|id| {
@@ -232,7 +232,7 @@ impl Processes {
 
     /// Ends all processes of a session, and forgets them.
     pub fn forget(&self, session: &SessionId) {
-        let of = self.lock().of.remove(session);
+        let of = self.sessions.lock().of.remove(session);
         of.iter().flat_map(|of| of.running.values()).for_each(ProcessHandle::cancel);
         if of.is_some() {
             self.changed(session);
@@ -241,12 +241,12 @@ impl Processes {
 
     /// True if a process of the session runs.
     pub fn has_running(&self, session: &SessionId) -> bool {
-        self.lock().of.get(session).is_some_and(|of| of.table.running().next().is_some())
+        self.sessions.lock().of.get(session).is_some_and(|of| of.table.running().next().is_some())
     }
 
     /// Records that the agent knows of the end of a process.
     pub fn end_told(&self, session: &SessionId, id: ProcessId) {
-        if let Some(of) = self.lock().of.get_mut(session) {
+        if let Some(of) = self.sessions.lock().of.get_mut(session) {
             of.table.end_told(id);
         }
     }
@@ -257,14 +257,14 @@ impl Processes {
         session: &SessionId,
         agent: &SessionId,
     ) -> Vec<(ProcessId, ProcessExit)> {
-        let mut sessions = self.lock();
+        let mut sessions = self.sessions.lock();
         let of = sessions.of.get_mut(session);
         of.map(|of| of.table.take_untold_ends(agent)).unwrap_or_default()
     }
 
     /// Returns the processes of a session, oldest first.
     pub fn snapshots(&self, session: &SessionId) -> Vec<ProcessSnapshot> {
-        let sessions = self.lock();
+        let sessions = self.sessions.lock();
         let Some(of) = sessions.of.get(session) else { return Vec::new() };
         let entries = of.table.entries().iter();
         entries
@@ -273,10 +273,6 @@ impl Processes {
                 Some(running.snapshot(entry.clone()))
             })
             .collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Sessions> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,10 +7,11 @@ use std::{
     borrow::Cow,
     collections::VecDeque,
     io::{self, Write},
-    sync::{Arc, LazyLock, Mutex, PoisonError, RwLock},
+    sync::{Arc, LazyLock},
 };
 
 use cairn_core::redact::{Forms, Redactor};
+use parking_lot::{Mutex, RwLock};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -41,7 +42,7 @@ pub fn register(key: &SecretString) -> Result<(), TooLong> {
     if key.expose_secret().len() > LONGEST as usize * KIB {
         return Err(TooLong);
     }
-    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut keys = KEYS.lock();
     if let Some(at) = keys.iter().position(|(it, _)| it.expose_secret() == key.expose_secret()) {
         let newest = keys.remove(at);
         keys.extend(newest);
@@ -52,7 +53,7 @@ pub fn register(key: &SecretString) -> Result<(), TooLong> {
         keys.pop_front();
     }
     let redactor = Arc::new(Redactor::new(keys.iter().map(|(_, forms)| forms)));
-    *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = redactor;
+    *REDACTOR.write() = redactor;
     Ok(())
 }
 
@@ -62,7 +63,7 @@ pub fn bytes<'k>(keys: impl IntoIterator<Item = &'k SecretString>) -> usize {
 }
 
 pub fn redactor() -> Arc<Redactor> {
-    Arc::clone(&REDACTOR.read().unwrap_or_else(PoisonError::into_inner))
+    Arc::clone(&REDACTOR.read())
 }
 
 pub fn clean(text: &mut String) {

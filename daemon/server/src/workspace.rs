@@ -10,7 +10,6 @@ use std::{
     fs::{self, File, Metadata},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use anyhow::Context;
@@ -21,6 +20,7 @@ use cairn_core::{
     quote::quoted,
     text::{self, Decoded, FileForm, NotText, Text},
 };
+use parking_lot::Mutex;
 
 mod change;
 mod ignore_rules;
@@ -218,7 +218,7 @@ impl Workspace {
 
     /// Records the form of a file. The newest files count: beyond the limit another one is forgotten.
     pub fn remember_form(&self, path: &Path, form: FileForm) {
-        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forms = self.forms.lock();
         if form == FileForm::default() {
             forms.remove(path);
             return;
@@ -232,7 +232,7 @@ impl Workspace {
 
     /// Form of a file when it was last read; that of a new file if it never was.
     pub fn form_of(&self, path: &Path) -> FileForm {
-        let forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let forms = self.forms.lock();
         forms.get(path).copied().unwrap_or_default()
     }
 

@@ -7,10 +7,10 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use cairn_core::policy::{Access, command};
+use parking_lot::Mutex;
 
 /// Most files that are remembered. Beyond, the last one of them stands for the rest.
 const MOST: usize = 1_000;
@@ -51,7 +51,7 @@ impl ChangedFiles {
             | Access::Command { .. }
             | Access::Input { .. } => return,
         };
-        let mut changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.0.lock();
         for file in files.iter().copied().chain(aliases) {
             changes.newest += 1;
             let number = changes.newest;
@@ -63,7 +63,7 @@ impl ChangedFiles {
 
     /// The changed files that may define this script.
     pub fn behind(&self, script: &str) -> Behind {
-        let changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = self.0.lock();
         let is_full = changes.files.len() >= MOST;
         let defines = |file: &Path| command::may_define(&file.to_string_lossy(), script);
         let files = changes.files.iter().filter(|(file, _)| is_full || defines(file));
@@ -72,7 +72,7 @@ impl ChangedFiles {
 
     /// The user allowed the command: it may run with these changes, and not with later ones.
     pub fn allow(&self, behind: &Behind) {
-        let mut changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.0.lock();
         for (file, number) in &behind.0 {
             if changes.files.get(file) == Some(number) {
                 changes.files.remove(file);

@@ -4,7 +4,7 @@
 
 use std::{
     io::{BufRead, Write},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use cairn_protocol::{
     AskParams, Need, Notice, SaveParams, SaveResult, TurnPhase,
 };
 use futures_util::{FutureExt, future::BoxFuture};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
@@ -43,6 +44,10 @@ struct Shared {
 }
 
 impl TerminalEditor {
+    pub(super) fn report(&self) -> MutexGuard<'_, Box<dyn Report>> {
+        self.0.report.lock()
+    }
+
     pub(super) fn new(
         allow: Allow,
         interactive: bool,
@@ -55,10 +60,6 @@ impl TerminalEditor {
 
     pub(super) fn is_interactive(&self) -> bool {
         self.0.interactive
-    }
-
-    pub(super) fn report(&self) -> MutexGuard<'_, Box<dyn Report>> {
-        self.0.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Shows a question on the terminal, and returns the line that the user types after the prompt.

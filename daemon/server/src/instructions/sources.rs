@@ -12,11 +12,12 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use cairn_core::{file_names::folded, prompt::instructions::is_generated};
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 
 use super::{NAMES, text_of};
@@ -330,7 +331,7 @@ fn hash(text: &str) -> TextHash {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

@@ -2,12 +2,10 @@
 //!
 //! Every notification and request of the daemon begins here. `ingress` does the same for results.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use cairn_protocol::{ApplyEdit, RequestMethod};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Id, Request, RequestBuilder, Response, Result};
@@ -45,7 +43,7 @@ impl LspClient {
     /// Sends a request, whose answer is passed on when it comes.
     pub(super) async fn ask(&self, method: &'static str, params: Value, answered: AnswerSender) {
         let id = {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asked = self.asked.lock();
             let id = asked.next;
             asked.next += 1;
             // The client never answered these, and who asked has stopped waiting.
@@ -59,7 +57,7 @@ impl LspClient {
     /// Takes an answer of the client. One that nobody waits for is dropped.
     pub(super) fn answered(&self, response: Response) {
         if let (Id::Number(id), outcome) = response.into_parts() {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asked = self.asked.lock();
             let waits = asked.waiting.remove(&id);
             let _ = waits.map(|waits| waits.send(outcome));
         }

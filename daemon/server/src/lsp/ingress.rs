@@ -5,7 +5,7 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use futures_util::{
     FutureExt,
     future::{AbortHandle, Abortable, ready},
 };
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
@@ -334,7 +335,7 @@ impl OpenRequests {
     /// Returns `None` if the id is in use.
     fn enter(&self, id: Id) -> Option<(OpenRequest, futures_util::future::AbortRegistration)> {
         let (handle, registration) = AbortHandle::new_pair();
-        match self.lock().entry(id.clone()) {
+        match self.0.lock().entry(id.clone()) {
             Entry::Occupied(_) => return None,
             Entry::Vacant(entry) => entry.insert(handle),
         };
@@ -344,14 +345,10 @@ impl OpenRequests {
     fn cancel(&self, params: Option<&Value>) {
         let id = params.and_then(|params| Id::deserialize(params.get("id")?).ok());
         if let Some(id) = id
-            && let Some(handle) = self.lock().get(&id)
+            && let Some(handle) = self.0.lock().get(&id)
         {
             handle.abort();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, AbortHandle>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -363,7 +360,7 @@ struct OpenRequest {
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        self.live.lock().remove(&self.id);
+        self.live.0.lock().remove(&self.id);
     }
 }
 

@@ -4,15 +4,13 @@
 //! whenever the plan changes faster than the editor reads, only the newest step is kept. Never
 //! waits for the editor.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use cairn_core::sanitize::one_line;
 use cairn_protocol::{
     ItemStatus, Notice, Panel, PlanNotification, SubagentNotification, SubagentPhase, TurnPhase,
 };
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 use tower_lsp::lsp_types::{
@@ -80,6 +78,7 @@ impl RunningTurns {
             Notice::Turn(turn) => match turn.phase {
                 TurnPhase::Started { .. } => None,
                 TurnPhase::Ended { .. } => self
+                    .0
                     .lock()
                     .remove(&turn.turn_id)
                     .map(|entry| ProgressChange::Close(ClosedProgress(entry))),
@@ -93,7 +92,7 @@ impl RunningTurns {
     }
 
     fn plan(&self, plan: &PlanNotification) -> Option<TurnProgress> {
-        let mut running = self.lock();
+        let mut running = self.0.lock();
         if let Some(Entry { steps, .. }) = running.get(&plan.turn_id) {
             // The same plan is sent again for each call under an item.
             steps.send_if_modified(|step| {
@@ -120,7 +119,7 @@ impl RunningTurns {
 
     /// Updates a subagent in the progress of its parent turn.
     fn subagent(&self, subagent: &SubagentNotification) {
-        let running = self.lock();
+        let running = self.0.lock();
         let Some(Entry { steps, .. }) = running.get(&subagent.parent.turn_id) else { return };
         steps.send_if_modified(|step| {
             let before = step.subagents.clone();
@@ -135,10 +134,6 @@ impl RunningTurns {
             step.subagents.sort();
             step.subagents != before
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

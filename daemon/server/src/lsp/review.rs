@@ -1,13 +1,11 @@
 //! Pending edits as code lenses, code actions and diagnostics, for an editor without the Cairn
 //! extension. Pure except for [`ShownReviews`]. Text of the model appears as plain text, shortened.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashMap;
 
 use cairn_core::{ids::FileKey, sanitize::visible, text::Units};
 use cairn_protocol::{Hunk, ReviewNotification, WholeFile};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
@@ -284,7 +282,7 @@ impl ShownReviews {
         let key = canonical_uri(&review.uri).unwrap_or_else(|| review.uri.as_str().into());
         let known = |hunk: &Hunk| (hunk.id.clone(), hunk.outdated, hunk.can_apply);
         let hunks: Vec<_> = review.hunks.iter().map(known).collect();
-        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.0.lock();
         let before = shown.remove(&key);
         let changed = ReviewChange {
             hunks: before.as_ref().map_or(&[][..], |before| &before.hunks) != hunks,

@@ -3,10 +3,7 @@
 //! Standard LSP guarantees less than `agent/*`: the editor checks no hash, the daemon cannot save, and
 //! `applied` may be wrong. The hub trusts only the text that the editor sends.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashMap;
 
 use cairn_core::sanitize::{exact, one_line, visible};
 use cairn_protocol::{
@@ -15,6 +12,7 @@ use cairn_protocol::{
     RefusedEdit, StatusNotification, SubagentPhase, TextEdit, TurnPhase, UiMessage,
     UndoDecisionResult, Usage,
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
     ApplyWorkspaceEditParams, ApplyWorkspaceEditResponse, Command, DocumentChanges,
@@ -96,7 +94,7 @@ impl ShownMessages {
     /// daemon sends a plan again with each call that works on one of its items.
     pub(super) fn plan(&self, plan: &PlanNotification) -> Option<WindowMessage> {
         let line = plan_line(plan);
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = self.plans.lock();
         match plan.panel {
             // The next plan is a new one, even if it begins with the same line.
             Panel::Hidden => {
@@ -113,7 +111,7 @@ impl ShownMessages {
     }
 
     pub(super) fn news(&self, status: &StatusNotification) -> Vec<WindowMessage> {
-        let mut last = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.status.lock();
         let before = last.replace(status.clone());
         let known = before.as_ref().map(|before| before.banners.as_slice()).unwrap_or_default();
         let mut words: Vec<_> = status

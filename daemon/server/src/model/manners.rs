@@ -6,11 +6,12 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use cairn_core::model::{Failure, FailureKind};
 use cairn_protocol::FormChange;
+use parking_lot::Mutex;
 
 use super::family::{self, Options};
 
@@ -143,7 +144,7 @@ impl KnownServer {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut HashSet<FormChange>) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.0.lock())
     }
 }
 
@@ -164,7 +165,7 @@ pub struct KnownServers(Mutex<HashMap<(String, String), KnownServer>>);
 
 impl KnownServers {
     pub(super) fn of(&self, origin: String, model: String) -> KnownServer {
-        let mut servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = self.0.lock();
         let key = (origin, model);
         if servers.len() >= MOST_SERVERS && !servers.contains_key(&key) {
             servers.clear();
@@ -256,6 +257,6 @@ mod tests {
         for number in 0..1_000 {
             of(&format!("https://{number}.example"), "m");
         }
-        assert!(servers.0.lock().unwrap().len() <= MOST_SERVERS);
+        assert!(servers.0.lock().len() <= MOST_SERVERS);
     }
 }

@@ -41,12 +41,7 @@
 
 mod script;
 
-use std::{
-    collections::HashMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use cairn_core::{
     conversation::{AssistantMessage, Block, Item, ToolArguments, ToolCall},
@@ -54,6 +49,7 @@ use cairn_core::{
     model::{Advice, Failure, FailureKind, ModelEvent, Reply, Stop, Usage},
 };
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
     io::AsyncReadExt,
@@ -216,7 +212,7 @@ impl Player {
     }
 
     fn place(&self, request: &ModelRequest) -> usize {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = self.places.lock();
         places.get(&request.session).copied().unwrap_or_else(|| {
             // A resumed session continues at its position: each answer in it was one step.
             let answers = request.messages.split(|&byte| byte == b'\n');
@@ -225,7 +221,7 @@ impl Player {
     }
 
     fn advance(&self, session: &SessionId, place: usize) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.places.lock();
         places.insert(session.to_owned(), place + 1);
     }
 }

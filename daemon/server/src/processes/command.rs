@@ -1,15 +1,12 @@
 //! One command with its task, output, input and end.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use cairn_core::{
     ids::SessionId,
     process::{ProcessEntry, ProcessExit, ProcessId},
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::watch,
     time::{Instant, MissedTickBehavior, interval, timeout, timeout_at},
@@ -151,6 +148,14 @@ impl CommandState {
 }
 
 impl ProcessHandle {
+    pub(super) fn output(&self) -> MutexGuard<'_, Output> {
+        self.0.output.lock()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, CommandState> {
+        self.0.state.lock()
+    }
+
     pub(super) fn new(
         sandbox: Option<Arc<PreparedSandbox>>,
         input: Option<InputWriter>,
@@ -376,14 +381,6 @@ impl ProcessHandle {
             }
             Err(_) => Written::Part(taken),
         }
-    }
-
-    pub(super) fn output(&self) -> MutexGuard<'_, Output> {
-        self.0.output.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, CommandState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Limits for all searches of a daemon: their number at a time and the duration of each.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, TryLockError},
-    thread::{self, available_parallelism},
+    sync::Arc,
+    thread::available_parallelism,
     time::{Duration, Instant},
 };
 
 use cairn_core::marks::ModelText;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -93,11 +94,9 @@ impl Search {
     /// Waits until no other search has a turn. `None`: the search is over.
     pub(super) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
         loop {
-            match self.turns.try_lock() {
-                Ok(turn) => return Some(turn),
-                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
-                Err(TryLockError::WouldBlock) if self.is_over() => return None,
-                Err(TryLockError::WouldBlock) => thread::sleep(POLL),
+            let turn = self.turns.try_lock_for(POLL);
+            if turn.is_some() || self.is_over() {
+                return turn;
             }
         }
     }

@@ -8,11 +8,12 @@
 //! The guard, or the first process in the sandbox, reports how the shell ended. Guard and launcher
 //! never get SIGTERM, only SIGKILL.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     io,
     os::unix::{net::UnixStream, process::ExitStatusExt},
     process::{Child, ExitStatus},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -251,5 +252,5 @@ fn exit_of(status: ExitStatus) -> Exit {
 
 /// Locks a mutex even after a panic elsewhere, so that commands are still killed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

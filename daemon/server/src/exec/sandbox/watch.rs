@@ -11,11 +11,12 @@ use std::{
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use cairn_core::{policy::control_files::Zone, text::Text};
+use parking_lot::Mutex;
 
 use super::{
     PreparedSandbox,
@@ -69,14 +70,10 @@ impl Watch {
         Self { state, shared, saved: SavedTexts::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts to watch for a command: scans, and trusts all control files unless another command
     /// runs. Blocks.
     pub fn begin(self: &Arc<Self>, scope: &WatchScope) -> io::Result<Watching> {
-        let mut shared = self.lock();
+        let mut shared = self.shared.lock();
         self.recover_once(&mut shared, scope);
         shared.set_roots(scope);
         let idle = shared.running.is_empty();
@@ -110,7 +107,7 @@ impl Watch {
     /// Moves control files to quarantine that commands of a killed daemon left, and removes old
     /// entries there. Blocks.
     pub fn recover(&self, scope: &WatchScope) -> QuarantineReport {
-        let mut shared = self.lock();
+        let mut shared = self.shared.lock();
         self.recover_once(&mut shared, scope);
         std::mem::take(&mut shared.left)
     }
@@ -145,7 +142,7 @@ impl Watch {
 
     /// Moves entries back from quarantine. Returns the paths that failed, each with the reason. Blocks.
     pub fn put_back(&self, left: &[QuarantinedFile]) -> Vec<(PathBuf, String)> {
-        let mut shared = self.lock();
+        let mut shared = self.shared.lock();
         let mut failed = Vec::new();
         for entry in left {
             if let Some(stamp) = &entry.restored
@@ -184,7 +181,7 @@ impl Watching {
         let writable = writable.iter().map(|path| (path.clone(), None));
         // If a path is in both lists, it is read-only.
         let mounts: Mounts = writable.chain(read_only.iter().filter_map(identity)).collect();
-        let mut shared = self.watch.lock();
+        let mut shared = self.watch.shared.lock();
         shared.running.insert(self.id, mounts);
         let Some(state) = &self.watch.state else { return Ok(()) };
         if shared.record.is_none() {
@@ -211,7 +208,7 @@ impl Watching {
             tokio::time::sleep(MIN_PAUSE).await;
             let watch = Arc::clone(&self.watch);
             let scanned = tokio::task::spawn_blocking(move || {
-                let mut shared = watch.lock();
+                let mut shared = watch.shared.lock();
                 // When no command runs, new files belong to the user.
                 if !shared.running.is_empty() {
                     let pause = shared.scan_time * PAUSE_FACTOR;
@@ -224,7 +221,7 @@ impl Watching {
             if let Err(error) = scanned.await {
                 tracing::error!("a scan for control files failed: {error}");
             }
-            let mut shared = self.watch.lock();
+            let mut shared = self.watch.shared.lock();
             if !shared.left.moved.is_empty() {
                 moved(&mut shared.left);
             }
@@ -240,7 +237,7 @@ impl Watching {
         if std::mem::replace(&mut self.ended, true) {
             return QuarantineReport::default();
         }
-        let mut shared = self.watch.lock();
+        let mut shared = self.watch.shared.lock();
         shared.scan(ScanMoment::Ended, &self.watch.saved);
         shared.running.remove(&self.id);
         if shared.running.is_empty() {

@@ -1,10 +1,11 @@
 use std::{
     os::unix::fs::{PermissionsExt, symlink},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
 use expect_test::{Expect, expect};
+use parking_lot::Mutex;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -38,7 +39,7 @@ struct Faulty {
 
 impl Write for Faulty {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut disk = self.disk.lock().unwrap();
+        let mut disk = self.disk.lock();
         disk.writes += 1;
         let (room, cuts) = match disk.faults.first() {
             Some(Fault::Write(room)) => (*room, 0),
@@ -64,7 +65,7 @@ impl Write for Faulty {
 
 impl Sink for Faulty {
     fn cut(&mut self, length: u64) -> io::Result<()> {
-        let mut disk = self.disk.lock().unwrap();
+        let mut disk = self.disk.lock();
         if disk.cuts_failing > 0 {
             disk.cuts_failing -= 1;
             return Err(io::Error::other("the file cannot be cut"));
@@ -73,7 +74,7 @@ impl Sink for Faulty {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        let mut disk = self.disk.lock().unwrap();
+        let mut disk = self.disk.lock();
         disk.syncs += 1;
         if disk.faults.first() == Some(&Fault::Sync) {
             disk.faults.remove(0);
@@ -439,7 +440,7 @@ fn a_full_disk_leaves_whole_records_only() {
             fs::write(&path, &before).unwrap();
             let mut journal = writable(open(&path).1);
             let disk = on_faulty_disk(&mut journal, &path);
-            disk.lock().unwrap().faults = vec![Fault::WriteAndCut(room, cuts)];
+            disk.lock().faults = vec![Fault::WriteAndCut(room, cuts)];
 
             let error = journal.append(&more).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::StorageFull);
@@ -458,7 +459,7 @@ fn no_record_follows_bytes_that_cannot_be_cut_off() {
     let (_folder, path, expected) = written(2);
     let mut journal = writable(open(&path).1);
     let disk = on_faulty_disk(&mut journal, &path);
-    disk.lock().unwrap().faults = vec![Fault::WriteAndCut(5, 3)];
+    disk.lock().faults = vec![Fault::WriteAndCut(5, 3)];
     for _ in 0..3 {
         journal.append(&[json(3)]).unwrap_err();
     }
@@ -479,7 +480,7 @@ fn records_that_could_not_be_synced_are_returned() {
     journal.sync().unwrap();
     journal.append(&[json(4)]).unwrap();
     journal.append(&[json(5)]).unwrap();
-    disk.lock().unwrap().faults = vec![Fault::Sync];
+    disk.lock().faults = vec![Fault::Sync];
     journal.sync().unwrap_err();
     expected.push(json(3));
     assert_eq!(open(&path).0, expected);
@@ -603,7 +604,7 @@ proptest! {
                     Ok(()) => safe = appended,
                     Err(_) => appended = safe,
                 },
-                Step::Fault(fault) => disk.lock().unwrap().faults.push(fault),
+                Step::Fault(fault) => disk.lock().faults.push(fault),
                 Step::Reopen | Step::PowerCut(_) => {
                     let durable = journal.durable.end;
                     drop(journal);

@@ -8,11 +8,12 @@
 
 use std::{
     io, mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
 use super::{Journal, lines};
@@ -120,7 +121,7 @@ impl Writer {
     pub fn append(&self, record: impl Into<Vec<u8>>) -> Result<(), &'static str> {
         let record = secrets::clean_bytes(record.into());
         lines::check(&record)?;
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         if queue.closing {
             return Err(CLOSED);
         }
@@ -145,7 +146,7 @@ impl Writer {
     /// in memory and are tried again.
     pub fn sync(&self) -> oneshot::Receiver<Saved> {
         let (answer, saved) = oneshot::channel();
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         if !queue.closing {
             queue.syncs.push(answer);
             self.shared.wake.notify_one();
@@ -158,7 +159,7 @@ impl Writer {
     pub async fn close(&self) -> Saved {
         let closed = {
             let (answer, closed) = oneshot::channel();
-            let mut queue = self.shared.lock();
+            let mut queue = self.shared.queue.lock();
             // A thread that has ended would never answer.
             if !queue.ended {
                 queue.closed = Some(answer);
@@ -173,20 +174,15 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.shared.lock().closing = true;
+        self.shared.queue.lock().closing = true;
         self.shared.wake.notify_one();
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Nothing that can panic is done under the lock.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for the next work.
     fn next(&self, due: Option<Instant>) -> Work {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         loop {
             let is_due = due.is_some_and(|due| due <= Instant::now());
             let full = queue.full && !queue.told_full;
@@ -200,19 +196,15 @@ impl Shared {
                     closing: queue.closing,
                 };
             }
-            queue = match due {
-                None => self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner),
-                Some(due) => {
-                    let left = due.saturating_duration_since(Instant::now());
-                    let waited = self.wake.wait_timeout(queue, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            match due {
+                None => self.wake.wait(&mut queue),
+                Some(due) => drop(self.wake.wait_until(&mut queue, due)),
+            }
         }
     }
 
     fn saved(&self, bytes: usize) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.unsaved -= bytes;
         (queue.full, queue.told_full) = (false, false);
     }
@@ -237,7 +229,7 @@ struct End(Arc<Shared>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        let mut queue = self.0.lock();
+        let mut queue = self.0.queue.lock();
         *queue = Queue { closing: true, ended: true, ..Queue::default() };
     }
 }
@@ -300,7 +292,7 @@ impl<F: Fn(State)> WriterThread<F> {
                 let _ = answer.send(saved.clone());
             }
             if work.closing {
-                let closed = shared.lock().closed.take();
+                let closed = shared.queue.lock().closed.take();
                 // Frees the lock before callers are notified.
                 drop(self);
                 if let Some(closed) = closed {

@@ -4,11 +4,12 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use cairn_core::policy::sandbox::{self as policy, MountSource, OwnPaths, SandboxPaths};
+use parking_lot::Mutex;
 use tokio::{sync::OnceCell, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
@@ -119,7 +120,7 @@ impl Sandbox {
 
     /// Returns the private folders, which are created again if they were removed.
     fn private_folders(&self) -> io::Result<Arc<PrivateFolders>> {
-        let mut created = self.private_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut created = self.private_folders.lock();
         match created.as_ref().filter(|folders| folders.exist()) {
             Some(folders) => Ok(Arc::clone(folders)),
             None => Ok(Arc::clone(created.insert(Arc::new(PrivateFolders::create()?)))),

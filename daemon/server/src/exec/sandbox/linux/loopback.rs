@@ -15,11 +15,12 @@ use std::{
     },
     path::Path,
     process::{Command, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use cairn_core::{ids::SessionId, policy::sandbox::isolated};
+use parking_lot::Mutex;
 use rustix::{
     cmsg_space,
     net::{
@@ -118,7 +119,7 @@ impl Loopbacks {
         session: SessionId,
         open: impl FnOnce() -> io::Result<Loopback>,
     ) -> io::Result<Arc<Loopback>> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let known = all.iter().position(|(id, _)| *id == session).map(|at| all.remove(at));
         let loopback = match known {
             Some((_, loopback)) => loopback,

@@ -8,10 +8,11 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, symlink},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use rustix::process::getuid;
 
 use crate::exec::sandbox::remove_tree::remove_tree_at;
@@ -29,7 +30,7 @@ static CREATED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the folders at the end of the process, which runs no destructors.
 pub(in crate::exec) fn remove_all() {
-    let created = std::mem::take(&mut *CREATED.lock().unwrap_or_else(PoisonError::into_inner));
+    let created = std::mem::take(&mut *CREATED.lock());
     if created.is_empty() {
         return;
     }
@@ -49,7 +50,7 @@ pub(in crate::exec) fn remove_all() {
 /// Temporary folder for files about commands without a sandbox. It is removed as those of sandboxes.
 pub(crate) fn shared_temporary() -> io::Result<PathBuf> {
     static SHARED: Mutex<Option<PrivateFolders>> = Mutex::new(None);
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = SHARED.lock();
     match shared.as_ref().filter(|folders| folders.exist()) {
         Some(folders) => Ok(folders.temporary()),
         None => Ok(shared.insert(PrivateFolders::create()?).temporary()),
@@ -111,7 +112,7 @@ impl PrivateFolders {
             })?;
         // Its own removal would use recursion.
         let folder = folder.keep();
-        CREATED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
+        CREATED.lock().push(folder.clone());
         let lock = File::open(&folder)?;
         lock.try_lock_shared()?;
         let (homes, copies) = (Mutex::default(), Mutex::default());
@@ -148,7 +149,7 @@ impl PrivateFolders {
         fresh: bool,
     ) -> io::Result<Arc<PrivateHome>> {
         places.sort();
-        let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut homes = self.homes.lock();
         homes.sweep();
         if let Some(at) = homes.known.iter().position(|(known, _)| *known == places) {
             let (_, home) = &homes.known[at];
@@ -170,7 +171,7 @@ impl PrivateFolders {
 
     /// Writes a text to a file that no command can write.
     pub(super) fn write_copy(&self, text: &str) -> io::Result<PathBuf> {
-        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut copies = self.copies.lock();
         if let Some(path) = copies.get(text) {
             return Ok(path.clone());
         }

@@ -4,13 +4,13 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use cairn_core::{
     policy::control_files::EntryKind,
     text::{self, Text},
 };
+use parking_lot::Mutex;
 
 use super::super::{path_scan::Stamp, quarantine::FormerEntry};
 
@@ -22,24 +22,20 @@ const MAX_FILES: usize = 512;
 pub(super) struct SavedTexts(Mutex<HashMap<PathBuf, Text>>);
 
 impl SavedTexts {
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Text>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn insert(&self, path: &Path, text: Text) {
-        let mut texts = self.lock();
+        let mut texts = self.0.lock();
         if texts.len() < MAX_FILES || texts.contains_key(path) {
             texts.insert(path.to_owned(), text);
         }
     }
 
     pub(super) fn clear(&self) {
-        self.lock().clear();
+        self.0.lock().clear();
     }
 
     /// True if the file at `path` below `root` holds the text that the editor saved.
     pub(super) fn matches(&self, root: &Path, path: &Path, stamp: &Stamp) -> bool {
-        let saved = self.lock().get(&root.join(path)).cloned();
+        let saved = self.0.lock().get(&root.join(path)).cloned();
         let Some(saved) = saved else { return false };
         let now = FormerEntry::of(root, path, crate::workspace::MAX_FILE_BYTES);
         match now {

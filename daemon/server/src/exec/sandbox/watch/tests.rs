@@ -2,8 +2,9 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use super::*;
 use cairn_protocol::QuarantineEntry;
+
+use super::*;
 
 /// Workspace with a watch.
 struct WatchTest {
@@ -251,7 +252,7 @@ fn while_the_command_runs_only_files_that_an_editor_uses_at_once_are_moved() {
     test.repository("b/.git");
     test.put("b/.git/config", "[core]\nfsmonitor = x\n");
     test.repository("c/.git");
-    test.watch.lock().scan(ScanMoment::Running, &test.watch.saved);
+    test.watch.shared.lock().scan(ScanMoment::Running, &test.watch.saved);
     let there = |name: &str| test.at(name).exists();
     assert!(!there("AGENTS.md") && !there("b/.git"));
     assert!(there("a/AGENTS.md") && there("a/.vscode") && there("c/.git"));

@@ -37,7 +37,7 @@ impl Fixture {
     }
 
     fn fail(&self, faults: impl IntoIterator<Item = Fault>) {
-        self.disk.lock().unwrap().faults.extend(faults);
+        self.disk.lock().faults.extend(faults);
     }
 
     fn state(&self) -> State {
@@ -75,7 +75,7 @@ fn waiting_records_are_written_at_once_and_in_order() {
     fixture.writer.append("0").unwrap();
     assert!(fixture.reaches(1));
     // The disk is busy until we let go.
-    let busy = fixture.disk.lock().unwrap();
+    let busy = fixture.disk.lock();
     let (writes, syncs) = (busy.writes, busy.syncs);
     fixture.writer.append("1").unwrap();
     let mut waiting = vec![fixture.writer.sync()];
@@ -87,7 +87,7 @@ fn waiting_records_are_written_at_once_and_in_order() {
     for answer in waiting {
         assert_eq!(answer.blocking_recv().unwrap(), Ok(()));
     }
-    let disk = fixture.disk.lock().unwrap();
+    let disk = fixture.disk.lock();
     // What the thread had taken before it met the busy disk, and all the others.
     assert!((1..=2).contains(&(disk.writes - writes)), "{} writes", disk.writes - writes);
     assert!((1..=2).contains(&(disk.syncs - syncs)), "{} syncs", disk.syncs - syncs);
@@ -103,16 +103,16 @@ fn records_without_a_waiting_caller_are_written_at_once_and_synced_later() {
     let fixture = Fixture::patient();
     fixture.writer.append("1").unwrap();
     assert!(fixture.reaches(1));
-    assert_eq!(fixture.disk.lock().unwrap().syncs, 0);
+    assert_eq!(fixture.disk.lock().syncs, 0);
     // Enough to be worth it.
     fixture.writer.append(vec![b'1'; SYNC_BYTES]).unwrap();
     assert_eq!(fixture.sync(), Ok(()));
-    assert!(fixture.disk.lock().unwrap().syncs >= 1);
+    assert!(fixture.disk.lock().syncs >= 1);
 
     let fixture = Fixture::new(Limits { unsaved: 100, sync_after: Duration::from_millis(1) });
     fixture.writer.append("1").unwrap();
     let deadline = Instant::now() + LONG;
-    while fixture.disk.lock().unwrap().syncs == 0 {
+    while fixture.disk.lock().syncs == 0 {
         assert!(Instant::now() < deadline, "it is never synced");
         thread::sleep(Duration::from_millis(1));
     }
@@ -132,7 +132,7 @@ fn a_full_disk_is_reported_once_and_loses_no_record() {
     }
     assert!(fixture.states.try_recv().is_err(), "it is told once");
     {
-        let mut disk = fixture.disk.lock().unwrap();
+        let mut disk = fixture.disk.lock();
         disk.faults.clear();
         disk.cuts_failing = 0;
     }
@@ -177,7 +177,7 @@ fn a_full_queue_refuses_records_until_all_are_saved() {
     assert_eq!(fixture.state(), State::Full);
     fixture.sync().unwrap_err();
     assert_eq!(fixture.writer.append("1"), Err(FULL), "it would stand behind a hole");
-    fixture.disk.lock().unwrap().faults.clear();
+    fixture.disk.lock().faults.clear();
     assert_eq!(fixture.sync(), Ok(()));
     assert_eq!(fixture.state(), State::Well);
     fixture.writer.append("1").unwrap();
@@ -228,7 +228,7 @@ fn no_caller_waits_for_a_dead_thread() {
     let (_folder, path) = folder();
     let mut journal = Journal::create(&path).unwrap();
     let disk = on_faulty_disk(&mut journal, &path);
-    disk.lock().unwrap().faults = vec![Fault::Write(0)];
+    disk.lock().faults = vec![Fault::Write(0)];
     let writer = Writer::spawn(journal, |_| panic!("whoever is told is broken")).unwrap();
     writer.append("1").unwrap();
     // The thread may end before it is asked or after.
@@ -280,7 +280,7 @@ proptest! {
                 prop_assert_eq!(&found, &made);
             }
         }
-        fixture.disk.lock().unwrap().faults.clear();
+        fixture.disk.lock().faults.clear();
         let told: Vec<State> = fixture.states.try_iter().collect();
         for pair in told.windows(2) {
             prop_assert_ne!(&pair[0], &pair[1], "each state is told once");

@@ -7,7 +7,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -18,6 +18,7 @@ use cairn_core::policy::{
     },
     sandbox::Placed,
 };
+use parking_lot::Mutex;
 
 use super::paths::{HiddenPath, expand, is_secret, real_path_below};
 use crate::{exec::environment::search_path, workspace::without_dots};
@@ -96,7 +97,7 @@ impl Detector {
     pub(in crate::exec::sandbox) fn visible_paths(&self, home: &Path) -> Arc<VisiblePaths> {
         let environment = HomeEnvironment::of_process();
         let stamps = stamps(home, &environment);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let valid = |known: &&Detected| {
             known.home == home && known.stamps == stamps && known.when.elapsed() < MAX_AGE
         };
