@@ -8,7 +8,7 @@ mod table;
 
 pub use table::{
     BESIDE_BIN, DATA_FOLDERS, GRADLE_MODULES, GRADLE_VARIABLE, LOCK_ENDING, PACKAGE_CACHES,
-    PackageCache, ROOT_VARIABLES, SECRETS, SHARED_FOLDERS, Toolchain, tools,
+    PackageCache, ROOT_VARIABLES, SHARED_FOLDERS, Toolchain, secrets, tools,
 };
 
 /// True for the name of a file or folder that holds credentials wherever it lies in a toolchain. Narrower
@@ -113,9 +113,9 @@ pub fn cargo_settings(text: &str) -> Option<String> {
     (!text.contains("\"\"\"") && !text.contains("'''")).then_some(kept)
 }
 
-/// True for a path below the home folder, by its components, that is one of [`SECRETS`] or lies in one.
+/// True for a path below the home folder, by its components, that is one of [`secrets`] or lies in one.
 pub fn is_secret_place<'a>(components: impl IntoIterator<Item = &'a str> + Clone) -> bool {
-    SECRETS.iter().any(|secret| lies_in(secret, components.clone()))
+    secrets().any(|secret| lies_in(secret, components.clone()))
 }
 
 /// True for a path, by its components, that is a place or lies in it.
@@ -206,8 +206,8 @@ mod tests {
                 let path = path.trim_end_matches('/');
                 assert!(!SHARED_FOLDERS.contains(&path), "{path}");
                 let inside =
-                    |secret: &&&str| path == **secret || path.starts_with(&format!("{}/", secret));
-                assert_eq!(SECRETS.iter().find(inside), None, "{path}");
+                    |secret: &&str| path == *secret || path.starts_with(&format!("{secret}/"));
+                assert_eq!(secrets().find(inside), None, "{path}");
             }
         }
     }

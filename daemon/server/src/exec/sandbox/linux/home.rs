@@ -9,7 +9,7 @@ use std::{
 };
 
 use cairn_core::policy::{
-    home::{DATA_FOLDERS, SECRETS},
+    home::{self, DATA_FOLDERS},
     sandbox::{Home, Placed, SandboxPaths},
 };
 
@@ -186,8 +186,8 @@ fn add_plain_entries(home: &Path, found: &mut SandboxPaths) {
 }
 
 /// Returns the existing secrets of a home folder.
-fn secrets(home: &Path) -> Vec<HiddenPath> {
-    let paths = SECRETS.iter().flat_map(|secret| expand(home, secret));
+fn secrets(folder: &Path) -> Vec<HiddenPath> {
+    let paths = home::secrets().flat_map(|secret| expand(folder, secret));
     paths.filter_map(|path| HiddenPath::existing(&path)).collect()
 }
 
