@@ -82,12 +82,12 @@ impl Sources {
 
     /// Records that the agent's file tools changed this file, or that an edit of the agent is pending in it.
     pub(crate) fn agent_changed(&self, path: &Path) {
-        lock(&self.agents).insert(folded(&path.to_string_lossy()));
+        self.agents.lock().insert(folded(&path.to_string_lossy()));
     }
 
     /// Records that the user decided about all changes of the agent in this file.
     pub(crate) fn user_decided(&self, path: &Path, text: Option<&str>) {
-        if lock(&self.agents).remove(&folded(&path.to_string_lossy())) {
+        if self.agents.lock().remove(&folded(&path.to_string_lossy())) {
             self.user_saved(path, text);
         }
     }
@@ -95,7 +95,7 @@ impl Sources {
     /// Records a text that the editor saved or the user accepted.
     pub(crate) fn user_saved(&self, path: &Path, text: Option<&str>) {
         if let Some(text) = text.filter(|_| is_named(path)) {
-            lock(&self.saved).insert(path.to_owned(), hash(text));
+            self.saved.lock().insert(path.to_owned(), hash(text));
         }
     }
 
@@ -133,7 +133,7 @@ impl Sources {
 
     /// Locks the commands, and reads the record the first time. Blocks.
     fn loaded(&self, workspace: &Workspace) -> MutexGuard<'_, Loaded> {
-        let mut loaded = lock(&self.commands);
+        let mut loaded = self.commands.lock();
         if std::mem::replace(&mut loaded.looked, true) {
             return loaded;
         }
@@ -142,7 +142,7 @@ impl Sources {
         match file.read() {
             Ok(None) => {}
             Ok(Some(authors)) => {
-                let mut saved = lock(&self.saved);
+                let mut saved = self.saved.lock();
                 for (path, hash) in &authors.saved {
                     // Texts saved since then are newer.
                     saved.entry(path.clone()).or_insert(*hash);
@@ -177,7 +177,7 @@ impl Sources {
             running: (commands.running > 0).then_some(commands.began),
             past: commands.past.clone(),
             texts: listed(&commands.texts),
-            saved: listed(&lock(&self.saved)),
+            saved: listed(&self.saved.lock()),
         })
     }
 
@@ -194,13 +194,13 @@ impl Sources {
             return false;
         }
         let is_agents =
-            |name: &&Path| lock(&self.agents).contains(&folded(&name.to_string_lossy()));
+            |name: &&Path| self.agents.lock().contains(&folded(&name.to_string_lossy()));
         if names.iter().any(is_agents) {
             return false;
         }
         let hash = hash(text);
         let mut loaded = self.loaded(workspace);
-        if names.iter().any(|name| lock(&self.saved).get(*name) == Some(&hash)) {
+        if names.iter().any(|name| self.saved.lock().get(*name) == Some(&hash)) {
             return true;
         }
         let Some(commands) = loaded.commands.as_mut() else { return true };
@@ -223,7 +223,7 @@ impl RunningCommand {
         let sources = Arc::clone(&self.0);
         drop(self);
         // Otherwise the next daemon assumes that the command ran until the daemon started.
-        if let Err(error) = sources.write(&lock(&sources.commands)) {
+        if let Err(error) = sources.write(&sources.commands.lock()) {
             tracing::warn!("the end of a command is not written down: {error}");
         }
     }
@@ -231,7 +231,7 @@ impl RunningCommand {
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
-        if let Some(commands) = lock(&self.0.commands).commands.as_mut() {
+        if let Some(commands) = self.0.commands.lock().commands.as_mut() {
             commands.ended();
         }
     }
@@ -328,10 +328,6 @@ fn is_named(path: &Path) -> bool {
 
 fn hash(text: &str) -> TextHash {
     Sha256::digest(text.as_bytes()).into()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 #[cfg(test)]

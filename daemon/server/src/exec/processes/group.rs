@@ -8,7 +8,7 @@
 //! The guard, or the first process in the sandbox, reports how the shell ended. Guard and launcher
 //! never get SIGTERM, only SIGKILL.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     io,
     os::unix::{net::UnixStream, process::ExitStatusExt},
@@ -39,7 +39,7 @@ use crate::exec::{
 /// little more than a second at most.
 pub fn kill_all() {
     let groups = {
-        let mut registry = lock(&REGISTRY);
+        let mut registry = REGISTRY.lock();
         registry.closed = true;
         registry.groups.clone()
     };
@@ -62,7 +62,7 @@ pub(in crate::exec) struct Group {
 impl Group {
     pub(in crate::exec) fn start(spec: &CommandSpec, output: io::PipeWriter) -> io::Result<Self> {
         // Locked until the child is registered, so that none starts after the last was killed.
-        let mut registry = lock(&REGISTRY);
+        let mut registry = REGISTRY.lock();
         if registry.closed {
             return Err(io::Error::other("Cairn is closing"));
         }
@@ -102,7 +102,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.processes.kill(Instant::now() + KILL_LIMIT);
-        lock(&REGISTRY).groups.retain(|other| !Arc::ptr_eq(other, &self.processes));
+        REGISTRY.lock().groups.retain(|other| !Arc::ptr_eq(other, &self.processes));
     }
 }
 
@@ -154,7 +154,7 @@ impl Processes {
     }
 
     fn terminate(&self) {
-        if let State::Running(_) = *lock(&self.state)
+        if let State::Running(_) = *self.state.lock()
             && !self.signal(Signal::TERM)
         {
             // The guard or the launcher has not started the command yet.
@@ -178,7 +178,7 @@ impl Processes {
     }
 
     fn kill_now(&self) {
-        if let State::Running(_) = *lock(&self.state) {
+        if let State::Running(_) = *self.state.lock() {
             self.send_kill(false);
         }
     }
@@ -186,7 +186,7 @@ impl Processes {
     /// Kills all processes, waits until they are gone, and reaps the leader. `None` if a process still
     /// exists at the deadline. A second call returns the same result.
     fn kill(&self, deadline: Instant) -> Option<ProcessEnd> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let State::Running(child) = &mut *state {
             let report = self.reports.as_ref().map(exit_report::read).unwrap_or_default();
             // A guard kills all processes before it reports the end. In a sandbox the kernel kills them
@@ -248,9 +248,4 @@ fn exit_of(status: ExitStatus) -> Exit {
         (Some(code), _) => Exit::Code(code),
         (None, signal) => Exit::Signal(signal.unwrap_or_default()),
     }
-}
-
-/// Locks a mutex even after a panic elsewhere, so that commands are still killed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }

@@ -70,7 +70,7 @@ fn after_a_command_only_files_it_cannot_have_made_are_the_users() {
     assert!(place.is_users("AGENTS.md"), "it has the text again that the user gave it");
     // Long after the command, by hand.
     {
-        let mut commands = lock(&place.sources.commands);
+        let mut commands = place.sources.commands.lock();
         let commands = commands.commands.as_mut().unwrap();
         commands.past.iter_mut().for_each(|(from, to)| {
             *from -= Duration::from_secs(60);
@@ -137,7 +137,7 @@ fn a_file_that_the_user_moves_stays_theirs() {
         fs::rename(folder.join(from), folder.join(to)).unwrap();
     };
     place.command(|| {});
-    for (from, to) in &mut lock(&place.sources.commands).commands.as_mut().unwrap().past {
+    for (from, to) in &mut place.sources.commands.lock().commands.as_mut().unwrap().past {
         // Long before the user does anything.
         *from -= Duration::from_secs(60);
         *to -= Duration::from_secs(60);
