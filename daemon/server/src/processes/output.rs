@@ -114,8 +114,8 @@ impl Output {
         progress(piece, for_terminal)
     }
 
-    /// Takes the newest output from a position on, with its number: up to the end of a line; if there is
-    /// none, what is complete of a line. Output that came too fast is left out; its number is then missing.
+    /// Takes the newest output from a position on, with its number: whole lines, or else the complete
+    /// characters of a line. The number of output that came too fast to be taken is missing.
     pub(super) fn live(&self, at: &mut u64, seq: &mut u32) -> Option<(u32, String)> {
         let Piece { mut bytes, missed, end } = self.ring.since(*at, LIVE_BYTES);
         if missed > 0 {
