@@ -1,5 +1,5 @@
-//! Pending reviews of a workspace on disk: one journal whose lines name texts by hash, and a folder
-//! of these texts.
+//! Pending reviews of a workspace on disk: one journal whose lines name texts by hash. A small text is a
+//! line of the journal before them, so that one sync saves both; a larger one is a file of a folder.
 //!
 //! The newest line of a file counts, so of several waiting states of a file only the newest is
 //! written. A decision that can be undone is a separate line. A thread owns the files, so the hub
@@ -29,7 +29,7 @@ use super::{
 };
 
 /// Version of the lines below. A journal with a higher one is not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Line of the journal, as it is read: a record that this version cannot read is written back as it is.
 type StoredLine = ReviewLine<Value, Value, Value>;
@@ -41,6 +41,8 @@ pub enum ReviewLine<F = Box<FileRecord>, D = Vec<DecisionUndo>, C = Box<Checkpoi
     Reviews {
         version: u32,
     },
+    /// Text that later lines name. Since version 2.
+    Text(String),
     File(F),
     /// The file with this key no longer has pending changes.
     Settled(FileKey),
@@ -59,6 +61,7 @@ impl ReviewLine {
             Self::Decided(undos) => undos.iter_mut().flat_map(DecisionUndo::parts).collect(),
             Self::Checkpoint(checkpoint) => checkpoint.parts(),
             Self::Reviews { .. }
+            | Self::Text(_)
             | Self::Settled(_)
             | Self::Undone
             | Self::CheckpointRestored(_) => Vec::new(),
@@ -88,6 +91,10 @@ pub const CHECKPOINTS_KEPT: usize = 50;
 const YOUNG: Duration = Duration::from_secs(24 * 60 * 60);
 /// Time between attempts to save after a failure.
 const RETRY: Duration = Duration::from_secs(2);
+/// Length in bytes up to which a text is a line of the journal, and the number of such lines: a start reads
+/// all of them.
+const SMALL_TEXT: usize = 16 * 1024;
+const MOST_SMALL_TEXTS: usize = 1_000;
 /// Longest delay before a change is saved that no caller waits for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -100,15 +107,18 @@ impl ReviewStore {
     ) -> io::Result<(Self, Found)> {
         let path = folder.join("reviews.log");
         let blobs = Blobs::new(folder.join("texts"));
-        let (journal, live) = open(&path)?;
-        let journal = rewrite(&path, journal, &live)?;
+        let (journal, mut live) = open(&path)?;
         let named = live.hashes();
+        live.texts.retain(|hash, _| named.contains(hash));
+        let journal = rewrite(&path, journal, &live)?;
         if let Err(error) = blobs.retain(YOUNG, |hash| named.contains(hash)) {
             tracing::warn!("old texts were not removed: {error}");
         }
+        let written = live.texts.keys().cloned().collect();
         let found = live.with_texts(&blobs);
         let (orders, todo) = mpsc::channel();
-        let worker = Worker { journal, blobs, todo: Vec::new(), on_state, state: State::Well };
+        let worker =
+            Worker { journal, blobs, written, todo: Vec::new(), on_state, state: State::Well };
         thread::Builder::new().name("reviews".into()).spawn(move || worker.run(&todo))?;
         Ok((Self { orders }, found))
     }
@@ -149,6 +159,8 @@ struct Gathered {
 struct Worker<F> {
     journal: Journal,
     blobs: Blobs,
+    /// Texts that are lines of the journal.
+    written: HashSet<Sha256Hex>,
     /// Lines that are not saved yet, oldest first.
     todo: Vec<ReviewLine>,
     on_state: F,
@@ -216,19 +228,12 @@ impl<F: Fn(State)> Worker<F> {
         if self.todo.is_empty() {
             return Ok(());
         }
-        let mut lines = Vec::with_capacity(self.todo.len());
-        let mut names = Names { blobs: &self.blobs, recent: Vec::new() };
-        for line in &self.todo {
-            let mut line = line.clone();
-            for part in &mut line.parts() {
-                for text in part.texts() {
-                    *text = Text::new(names.of(text)?.as_str());
-                }
-            }
-            lines.push(encode(&line)?);
-        }
+        let mut batch = Batch::new(&self.blobs, &self.written);
+        self.todo.iter().try_for_each(|line| batch.add(line.clone()))?;
+        let Batch { lines, texts, .. } = batch;
         self.journal.append(&lines)?;
         self.journal.sync()?;
+        self.written.extend(texts);
         self.todo.clear();
         Ok(())
     }
@@ -252,6 +257,7 @@ fn newest_only(todo: &mut Vec<ReviewLine>) {
             ReviewLine::Settled(key) => seen.insert(key.to_string()),
             ReviewLine::Checkpoint(checkpoint) => seen.insert(checkpoint.turn.to_string()),
             ReviewLine::Reviews { .. }
+            | ReviewLine::Text(_)
             | ReviewLine::Decided(_)
             | ReviewLine::Undone
             | ReviewLine::CheckpointRestored(_) => true,
@@ -265,24 +271,57 @@ fn encode(line: &impl Serialize) -> io::Result<Vec<u8>> {
     serde_json::to_vec(line).map_err(io::Error::other)
 }
 
-/// Names of texts in the store.
-struct Names<'a> {
+/// Lines to append, in which texts are replaced by their names.
+struct Batch<'a> {
     blobs: &'a Blobs,
+    /// Texts that are lines of the journal.
+    written: &'a HashSet<Sha256Hex>,
+    lines: Vec<Vec<u8>>,
+    /// Texts that are among these lines.
+    texts: HashSet<Sha256Hex>,
     /// Recent texts. Records repeat texts, so these are not hashed again.
     recent: Vec<(Text, Sha256Hex)>,
 }
 
-impl Names<'_> {
+impl<'a> Batch<'a> {
+    fn new(blobs: &'a Blobs, written: &'a HashSet<Sha256Hex>) -> Self {
+        let (lines, texts, recent) = (Vec::new(), HashSet::new(), Vec::new());
+        Self { blobs, written, lines, texts, recent }
+    }
+
+    fn add(&mut self, mut line: ReviewLine) -> io::Result<()> {
+        for part in &mut line.parts() {
+            for text in part.texts() {
+                *text = Text::new(self.name(text)?.as_str());
+            }
+        }
+        self.lines.push(encode(&line)?);
+        Ok(())
+    }
+
     /// Stores a text, and returns its name.
-    fn of(&mut self, text: &Text) -> io::Result<Sha256Hex> {
+    fn name(&mut self, text: &Text) -> io::Result<Sha256Hex> {
         const MOST_RECENT: usize = 16;
         let same = |other: &Text| other.len_chars() == text.len_chars() && other == text;
         if let Some((_, hash)) = self.recent.iter().find(|(other, _)| same(other)) {
             return Ok(hash.clone());
         }
-        let hash = self.blobs.put(text)?;
+        let hash = self.store(text)?;
         if self.recent.len() < MOST_RECENT {
             self.recent.push((text.clone(), hash.clone()));
+        }
+        Ok(hash)
+    }
+
+    fn store(&mut self, text: &Text) -> io::Result<Sha256Hex> {
+        let room = self.written.len() + self.texts.len() < MOST_SMALL_TEXTS;
+        if text.len_bytes() > SMALL_TEXT || !room {
+            return self.blobs.put(text);
+        }
+        let text = text.to_string();
+        let hash = Sha256Hex::of(text.as_bytes());
+        if !self.written.contains(&hash) && self.texts.insert(hash.clone()) {
+            self.lines.push(encode(&StoredLine::Text(text))?);
         }
         Ok(hash)
     }
@@ -299,12 +338,16 @@ fn add_hashes(json: &Value, hashes: &mut HashSet<Sha256Hex>) {
 }
 
 /// Reads a record and loads its texts. `None`: it is not known, or a text is missing.
-fn loaded(line: StoredLine, blobs: &Blobs) -> Option<ReviewLine> {
+fn loaded(line: StoredLine, texts: &SmallTexts, blobs: &Blobs) -> Option<ReviewLine> {
     let load = || {
         let mut line: ReviewLine = serde_json::from_value(serde_json::to_value(line)?)?;
         for mut part in line.parts() {
             for text in part.texts() {
                 let hash = Sha256Hex::try_from(text.to_string()).map_err(io::Error::other)?;
+                if let Some(small) = texts.get(&hash) {
+                    *text = Text::new(small);
+                    continue;
+                }
                 let bytes = blobs.get(&hash)?.ok_or_else(|| io::Error::other("a text is lost"))?;
                 *text = Text::new(&String::from_utf8(bytes).map_err(io::Error::other)?);
             }
@@ -332,10 +375,13 @@ pub struct Found {
     pub checkpoints: Vec<Checkpoint>,
 }
 
+type SmallTexts = BTreeMap<Sha256Hex, String>;
+
 /// State that the lines of a journal add up to.
 #[derive(Debug, Default)]
 struct Live {
     version: u32,
+    texts: SmallTexts,
     files: BTreeMap<FileKey, Value>,
     decisions: Vec<Value>,
     checkpoints: Vec<Value>,
@@ -347,6 +393,9 @@ impl Live {
         self.lines += 1;
         match line {
             ReviewLine::Reviews { version } => self.version = version,
+            ReviewLine::Text(text) => {
+                self.texts.insert(Sha256Hex::of(text.as_bytes()), text);
+            }
             ReviewLine::File(record) => {
                 self.files.insert(field(&record, "key").into(), record);
             }
@@ -387,21 +436,22 @@ impl Live {
     fn with_texts(self, blobs: &Blobs) -> Found {
         let mut found = Found::default();
         for record in self.files.into_values() {
-            if let Some(ReviewLine::File(record)) = loaded(ReviewLine::File(record), blobs) {
+            if let Some(ReviewLine::File(record)) =
+                loaded(ReviewLine::File(record), &self.texts, blobs)
+            {
                 found.files.push(*record);
             }
         }
         // Without a decision, those before it cannot be undone either.
         for undos in self.decisions.into_iter().rev() {
-            let Some(ReviewLine::Decided(undos)) = loaded(ReviewLine::Decided(undos), blobs) else {
-                break;
-            };
+            let line = ReviewLine::Decided(undos);
+            let Some(ReviewLine::Decided(undos)) = loaded(line, &self.texts, blobs) else { break };
             found.decisions.insert(0, undos);
         }
         // A checkpoint restores all of its files or is left out.
         for checkpoint in self.checkpoints {
             if let Some(ReviewLine::Checkpoint(it)) =
-                loaded(ReviewLine::Checkpoint(checkpoint), blobs)
+                loaded(ReviewLine::Checkpoint(checkpoint), &self.texts, blobs)
             {
                 found.checkpoints.push(*it);
             }
@@ -431,10 +481,11 @@ fn open(path: &Path) -> io::Result<(Journal, Live)> {
     Ok((opened?.journal?, live))
 }
 
-/// Rewrites a journal in which most lines are outdated.
+/// Rewrites a journal of an earlier version, or in which most lines are outdated.
 fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     const FEW: usize = 200;
-    if live.lines <= FEW + 4 * (live.files.len() + live.decisions.len() + live.checkpoints.len()) {
+    let records = live.files.len() + live.decisions.len() + live.checkpoints.len();
+    if live.version == VERSION && live.lines <= FEW + live.texts.len() + 4 * records {
         return Ok(journal);
     }
     let mut next = PathBuf::from(path);
@@ -442,10 +493,11 @@ fn rewrite(path: &Path, journal: Journal, live: &Live) -> io::Result<Journal> {
     let _ = fs::remove_file(&next);
     let mut fresh = Journal::create(&next)?;
     let mut lines = vec![encode(&StoredLine::Reviews { version: VERSION })?];
+    let texts = live.texts.values().cloned().map(StoredLine::Text);
     let files = live.files.values().cloned().map(StoredLine::File);
     let decisions = live.decisions.iter().cloned().map(StoredLine::Decided);
     let checkpoints = live.checkpoints.iter().cloned().map(StoredLine::Checkpoint);
-    for line in files.chain(decisions).chain(checkpoints) {
+    for line in texts.chain(files).chain(decisions).chain(checkpoints) {
         lines.push(encode(&line)?);
     }
     fresh.append(&lines)?;

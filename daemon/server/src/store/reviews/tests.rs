@@ -22,6 +22,11 @@ fn record(key: &str, before: &str, after: &str) -> FileRecord {
     FileRecord { key: key.into(), saveable: true, state, under_way, late, outdated }
 }
 
+/// Text that is too large for a line of the journal.
+fn large(line: &str) -> String {
+    line.repeat(SMALL_TEXT)
+}
+
 fn undo(key: &str, text: &str) -> DecisionUndo {
     let (state, effects) = (state("old\n", text), DecisionEffects::default());
     DecisionUndo { key: key.into(), state, after: Some(Text::new(text)), effects }
@@ -100,7 +105,7 @@ fn a_log_with_many_superseded_lines_is_compacted() {
     close(store, folder.path());
     let (store, _) = open(folder.path());
     let text = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
-    assert_eq!(text.lines().count(), 2, "the head and the file");
+    assert_eq!(text.lines().count(), 4, "the head, two texts and the file");
     let found = close(store, folder.path());
     assert_eq!(files(&found.files), files(&[record("a", "one\n", "299\n")]));
 }
@@ -113,7 +118,7 @@ fn a_failed_save_is_retried_and_reported() {
     // A file where the folder of the texts should be.
     let texts = folder.path().join("texts");
     fs::write(&texts, "").unwrap();
-    store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", &large("1\n")))));
     assert!(store.sync().blocking_recv().unwrap().is_err());
     assert!(matches!(states.recv().unwrap(), State::Failing(_)));
     fs::remove_file(&texts).unwrap();
@@ -127,9 +132,9 @@ fn a_record_with_a_missing_text_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = open(folder.path());
     store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
-    store.write(ReviewLine::File(Box::new(record("b", "two\n", "2\n"))));
+    store.write(ReviewLine::File(Box::new(record("b", "two\n", &large("2\n")))));
     close(store, folder.path());
-    let hash = Sha256Hex::of(b"2\n");
+    let hash = Sha256Hex::of(large("2\n").as_bytes());
     let (head, tail) = hash.as_str().split_at(2);
     fs::remove_file(folder.path().join("texts").join(head).join(tail)).unwrap();
     let (_store, found) = open(folder.path());
@@ -149,6 +154,59 @@ fn the_encoding_of_a_file_is_stored_and_optional() {
     // Records of older versions have no such field.
     let old: FileState = serde_json::from_str(r#"{"review":null,"fate":null}"#).unwrap();
     assert_eq!(old.form.encoding, FileEncoding::UTF_8);
+}
+
+#[test]
+fn a_small_text_is_written_once_and_a_large_one_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = open(folder.path());
+    let texts = || {
+        let journal = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
+        let in_journal = journal.lines().filter(|line| line.contains(r#"{"text""#)).count();
+        let files = fs::read_dir(folder.path().join("texts")).map(Iterator::count);
+        (in_journal, files.unwrap_or_default())
+    };
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
+    close(store, folder.path());
+    assert_eq!(texts(), (2, 0));
+    let (store, _) = open(folder.path());
+    let newest = record("a", "1\n", &large("2\n"));
+    store.write(ReviewLine::File(Box::new(newest.clone())));
+    let found = close(store, folder.path());
+    assert_eq!(texts(), (2, 1), "one text was known");
+    assert_eq!(files(&found.files), files(&[newest]));
+}
+
+#[test]
+fn many_small_texts_leave_the_journal_readable_at_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = open(folder.path());
+    let last = record("a", "0\n", &format!("{MOST_SMALL_TEXTS}\n"));
+    for number in 1..=MOST_SMALL_TEXTS {
+        let key = format!("{number}");
+        store.write(ReviewLine::File(Box::new(record(&key, "0\n", &format!("{number}\n")))));
+    }
+    store.write(ReviewLine::File(Box::new(last.clone())));
+    drop(store);
+    let (_store, found) = open(folder.path());
+    let journal = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
+    let in_journal = journal.lines().filter(|line| line.contains(r#"{"text""#)).count();
+    assert_eq!(in_journal, MOST_SMALL_TEXTS, "the others are files");
+    let found = found.files.into_iter().filter(|record| *record.key == *"a").collect::<Vec<_>>();
+    assert_eq!(files(&found), files(&[last]));
+}
+
+#[test]
+fn a_journal_of_an_earlier_version_is_rewritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = open(folder.path());
+    store.write(ReviewLine::File(Box::new(record("a", "one\n", "1\n"))));
+    close(store, folder.path());
+    edit_journal(folder.path(), r#""version":2"#, r#""version":1"#);
+    let (_store, found) = open(folder.path());
+    assert_eq!(found.files.len(), 1);
+    let journal = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
+    assert!(journal.contains(r#""version":2"#), "{journal}");
 }
 
 fn is_known(line: &ReviewLine) -> bool {
@@ -209,7 +267,11 @@ fn a_file_with_an_unknown_operation_is_left_out_and_its_record_stays() {
     close(store, folder.path());
     drop(open(folder.path()));
     let journal = fs::read_to_string(folder.path().join("reviews.log")).unwrap();
-    assert_eq!(journal.lines().count(), 4, "it was written anew");
+    assert_eq!(
+        journal.lines().filter(|line| !line.contains(r#"{"text""#)).count(),
+        4,
+        "it was rewritten"
+    );
     assert!(journal.contains(r#""fate":{"copiedFrom":"z"}"#), "{journal}");
 }
 
