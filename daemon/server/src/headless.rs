@@ -361,9 +361,7 @@ impl Engine {
         for review in self.ask::<State>(Empty {}).await?.reviews {
             let uri = review.uri.clone();
             let before = self.ask::<Baseline>(BaselineParams { uri }).await?;
-            let path = workspace.resolve(&review.uri).ok();
-            let after = path.and_then(|path| workspace.read_text(&path).ok());
-            let after = after.map(|decoded| decoded.text);
+            let after = workspace.text_of(&review.uri.as_str().into());
             let file = diff::of_file(&review, &before.text.unwrap_or_default(), after);
             terminal.report().changed(&file);
         }

@@ -12,7 +12,7 @@ use cairn_core::prompt::instructions::{Instructions, fit};
 use crate::{
     docs::Docs,
     small_file,
-    workspace::{Workspace, WorkspacePath},
+    workspace::{Workspace, WorkspacePath, path_of},
 };
 
 mod sources;
@@ -35,8 +35,7 @@ pub(crate) fn at_start(
     config: Option<&Path>,
 ) -> Vec<Instructions> {
     let finder = Finder { workspace, docs, sources };
-    let active = active.and_then(|given| workspace.resolve(given).ok());
-    let above = active.iter().flat_map(|file| finder.above(file));
+    let above = active.into_iter().flat_map(|file| finder.above(file));
     let roots = workspace.folders().iter().flat_map(|folder| finder.in_folder(folder));
     let own = config.and_then(|folder| own(&folder.join(OWN)));
     let mut found: Vec<(String, String)> = Vec::new();
@@ -60,10 +59,7 @@ pub(crate) fn around(
     sources: &Sources,
     file: &str,
 ) -> Vec<Instructions> {
-    match workspace.resolve(file) {
-        Ok(file) => fit(Finder { workspace, docs, sources }.above(&file)),
-        Err(_) => Vec::new(),
-    }
+    fit(Finder { workspace, docs, sources }.above(file))
 }
 
 /// Finder of the instruction files of a workspace.
@@ -74,10 +70,11 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn above(&self, file: &WorkspacePath) -> Vec<(String, String)> {
-        let levels = file.inside().components().count();
-        let folders = file.as_path().ancestors().skip(1).take(levels);
-        folders.flat_map(|folder| self.in_folder(folder)).collect()
+    fn above(&self, file: &str) -> Vec<(String, String)> {
+        let file = self.workspace.key(file).ok().and_then(|key| path_of(&key)).unwrap_or_default();
+        let folders = file.ancestors().skip(1);
+        let inside = folders.take_while(|folder| self.workspace.folder_of(folder).is_some());
+        inside.flat_map(|folder| self.in_folder(folder)).collect()
     }
 
     fn in_folder(&self, folder: &Path) -> Vec<(String, String)> {
@@ -97,7 +94,13 @@ impl Finder<'_> {
 
 /// Resolved path and text of an instruction file.
 fn text_of(workspace: &Workspace, docs: &Docs, called: &Path) -> Option<(WorkspacePath, String)> {
-    let path = workspace.resolve(&called.to_string_lossy()).ok()?;
+    let name = called.to_string_lossy();
+    let is_open = || workspace.key(&name).is_ok_and(|key| docs.get(&key).is_some());
+    // Most folders have none, and to resolve a path takes longer.
+    if !called.exists() && !is_open() {
+        return None;
+    }
+    let path = workspace.resolve(&name).ok()?;
     // A link to a secret must not reach the model without approval.
     if path.is_secret() {
         return None;

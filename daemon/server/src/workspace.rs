@@ -208,7 +208,8 @@ impl Workspace {
 
     /// Reads the text of a file by its key. `None`: it is gone, or no text of the workspace. Blocks.
     pub fn text_of(&self, key: &FileKey) -> Option<Text> {
-        self.read_text(&self.resolve(key).ok()?).ok().map(|decoded| decoded.text)
+        let path = self.path_to(&self.target_of(key).ok()?);
+        self.read_text(&path).ok().map(|decoded| decoded.text)
     }
 
     /// Reads a regular file. Blocks.

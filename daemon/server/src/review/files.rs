@@ -55,8 +55,8 @@ impl Files {
         // A document by the file's own name takes precedence over one by a link to it.
         self.links.retain(|_, file| *file != key);
         path_of(&key)?;
-        let file = services.workspace.as_ref()?.resolve(&key).ok();
-        let file = file.map(|file| file.key()).filter(|file| *file != key);
+        let file = services.workspace.as_ref()?.key(&key).ok();
+        let file = file.filter(|file| *file != key);
         match file {
             Some(file) if services.docs.get(&file).is_none() => {
                 self.links.insert(key, file.clone());
@@ -116,8 +116,8 @@ impl Files {
     /// URI for saving a file; `None` if its path leads to another file by now.
     pub(super) fn uri_to_save(&self, key: &FileKey, services: &Services) -> Option<String> {
         let uri = &self.entries.get(key)?.uri;
-        let file = services.workspace.as_ref()?.resolve(uri).ok()?;
-        (file.key() == *key).then(|| uri.clone())
+        let file = services.workspace.as_ref()?.key(uri).ok()?;
+        (file == *key).then(|| uri.clone())
     }
 
     pub(super) fn next_read(&self) -> u64 {

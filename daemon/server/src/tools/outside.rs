@@ -69,10 +69,10 @@ fn is_shown_by_user(path: &Path, context: &ToolContext) -> bool {
 
 /// Returns an absolute path outside the workspace.
 fn outside(given: &str, context: &ToolContext) -> Option<PathBuf> {
-    let Err(PathError::Outside(_)) = context.workspace.resolve(given) else { return None };
     let path = path_of(given).unwrap_or_else(|| given.into());
     let is_plain = path.components().all(|part| part != Component::ParentDir);
-    (path.is_absolute() && is_plain).then_some(path)
+    let is_outside = || matches!(context.workspace.key(given), Err(PathError::Outside(_)));
+    (path.is_absolute() && is_plain && is_outside()).then_some(path)
 }
 
 /// Reads a file, or these lines of it (the first is 1), or lists a folder.

@@ -9,6 +9,7 @@ use std::{
 
 use cairn_core::{
     file_names::{Case, below, composed, is_deceptive, plain},
+    ids::FileKey,
     policy::protected_roots,
     quote::{quoted, unquoted},
 };
@@ -65,11 +66,47 @@ const MAX_LENGTH: usize = 4096;
 /// Most entries of a folder among which another spelling of a name is sought.
 const MAX_ENTRIES: usize = 10_000;
 
+/// Place in the workspace that a path leads to.
+pub(super) struct Target {
+    /// Index of the workspace folder.
+    folder: usize,
+    /// Path without links.
+    at: PathBuf,
+    /// Path below the folder.
+    inside: PathBuf,
+    /// Names of the path before each link on it.
+    passed: Vec<PathBuf>,
+}
+
 impl Workspace {
     /// Resolves a path: relative (see [`Workspace::beneath`]), absolute inside any folder, or a `file:`
     /// URI; plain, or quoted as by [`Workspace::display`]. The target need not exist, unless its name has control
     /// characters. Follows all links, including the last one and dangling ones. Blocks.
     pub fn resolve(&self, given: &str) -> Result<WorkspacePath, PathError> {
+        let target = self.target_of(given)?;
+        let (path, Target { folder, at, inside, passed }) = (self.path_to(&target), target);
+        let mut aliases: Vec<PathBuf> =
+            passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
+        // A file in nested workspace folders belongs to both.
+        aliases.extend(self.canonical.iter().filter_map(|it| below(&at, it, Case::HERE)));
+        aliases.extend(self.by_protected_links(&at));
+        aliases.extend(self.in_home(folder, &at));
+        aliases.extend(self.in_environment(folder, &inside));
+        aliases.retain(|alias| *alias != inside);
+        Ok(WorkspacePath { aliases, ..path })
+    }
+
+    /// Key of the file that [`Workspace::resolve`] finds: for callers that need no other names of it,
+    /// which take most of the time. Blocks.
+    pub fn key(&self, given: &str) -> Result<FileKey, PathError> {
+        Ok(self.path_to(&self.target_of(given)?).key())
+    }
+
+    pub(super) fn path_to(&self, target: &Target) -> WorkspacePath {
+        self.path_in(target.folder, &target.inside)
+    }
+
+    pub(super) fn target_of(&self, given: &str) -> Result<Target, PathError> {
         let named = unquoted(given);
         let path = self.absolute(named.as_deref().unwrap_or(given))?;
         let deceptive = path.to_string_lossy().chars().any(is_deceptive);
@@ -82,24 +119,17 @@ impl Workspace {
     }
 
     /// Resolves an absolute path.
-    fn follow(&self, path: &Path, given: &str) -> Result<WorkspacePath, PathError> {
+    fn follow(&self, path: &Path, given: &str) -> Result<Target, PathError> {
         let mut walker = Walker::new(self, given);
         walker.follow(path)?;
+        let Walker { at, passed, .. } = walker;
         let (folder, inside) =
-            self.place_of(&walker.at).ok_or_else(|| PathError::Outside(given.to_owned()))?;
-        if self.is_own(&walker.at) {
+            self.place_of(&at).ok_or_else(|| PathError::Outside(given.to_owned()))?;
+        if self.is_own(&at) {
             return Err(PathError::Own(given.to_owned()));
         }
         self.check_in_place(folder)?;
-        let mut aliases: Vec<PathBuf> =
-            walker.passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
-        // A file in nested workspace folders belongs to both.
-        aliases.extend(self.canonical.iter().filter_map(|it| below(&walker.at, it, Case::HERE)));
-        aliases.extend(self.by_protected_links(&walker.at));
-        aliases.extend(self.in_home(folder, &walker.at));
-        aliases.extend(self.in_environment(folder, &inside));
-        aliases.retain(|alias| *alias != inside);
-        Ok(WorkspacePath { aliases, ..self.path_in(folder, &inside) })
+        Ok(Target { folder, at, inside, passed })
     }
 
     /// Refuses a folder whose path now leads to another one.
@@ -129,16 +159,17 @@ impl Workspace {
 
     /// Resolves a resolved path again: a link may have been put in its way by now.
     pub fn recheck(&self, path: &WorkspacePath) -> Result<(), PathError> {
-        match self.follow(path.as_path(), path.display()) {
-            Ok(now) if now.as_path() == path.as_path() => Ok(()),
-            Ok(_) => Err(PathError::Outside(path.to_string())),
-            Err(error) => Err(error),
+        let now = self.follow(path.as_path(), path.display())?;
+        match self.path_to(&now).as_path() == path.as_path() {
+            true => Ok(()),
+            false => Err(PathError::Outside(path.to_string())),
         }
     }
 
-    /// Resolves a URI that must name its file directly, not through a link.
+    /// Resolves a URI that must name its file directly, not through a link. The result has no other
+    /// names of the file.
     pub fn exactly(&self, uri: &str) -> Result<WorkspacePath, PathError> {
-        let path = self.resolve(uri)?;
+        let path = self.path_to(&self.target_of(uri)?);
         let plain = path_of(uri).is_some_and(|given| given == path.as_path());
         if plain { Ok(path) } else { Err(PathError::Outside(uri.to_owned())) }
     }
