@@ -20,7 +20,7 @@ use cairn_protocol::{
     EditProblem, Notice, SaveParams, SaveResult, ToolKind, ToolLabel, ToolState, ToolStats,
     TurnNotice,
 };
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Shared};
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -87,6 +87,9 @@ pub trait Edits: Send + Sync + 'static {
     fn on_command_end(&self);
 }
 
+/// Resolves when a record is on the disk, or with the reason why it is not.
+pub type Saved = Shared<BoxFuture<'static, Result<(), String>>>;
+
 /// Proposed change of one file.
 #[derive(Debug, Clone)]
 pub struct Proposal {
@@ -96,6 +99,8 @@ pub struct Proposal {
     pub wanted: Wanted,
     pub origin: Origin,
     pub policy: EditPolicy,
+    /// Record that the call began. The editor gets the change after it.
+    pub begun: Saved,
     /// Token of the turn: after its cancellation the proposal is refused.
     pub cancel: CancellationToken,
 }

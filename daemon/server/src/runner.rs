@@ -9,7 +9,6 @@ use cairn_core::{
     marks::{self, ModelText},
     model::{Advice, Failure, FailureKind, ModelEvent},
     policy::{AccessKind, trust},
-    review::Origin,
     sanitize::excerpt,
     turn::Input,
 };
@@ -24,7 +23,6 @@ use crate::{
     model::{ModelRequest, Provider, clean::Cleaner},
     ports::{ToolUpdate, TurnMailbox},
     secrets,
-    store::{journal::Writer, sessions},
     tools::{Access, Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
 };
 
@@ -224,8 +222,12 @@ async fn run(
             Consent::Given { call, approved, words } => (call, approved, words),
             Consent::Refused(reason) => return Ok(Outcome::declined(reason)),
         };
-    if !matches!(access, Access::Read { .. } | Access::Process) {
-        begin(context.journal.as_deref(), &context.origin).await?;
+    if !matches!(access, Access::Read { .. } | Access::Process) && !parsed.is_change() {
+        context.begin().await.map_err(|reason| {
+            ToolFailure::Tell(format!(
+                "Nothing was done: the session cannot be saved ({reason}), and nothing is changed until it can. Tell the user."
+            ))
+        })?;
     }
     progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     let edited = approval::uri(&access).filter(|_| access.kind() == AccessKind::Edit);
@@ -327,21 +329,6 @@ async fn command_begins(context: &ToolContext) -> Result<RunningCommand, ToolFai
     looked.map_err(|error| {
         ToolFailure::Tell(format!(
             "The command was not run: Cairn cannot record its start ({error}). Tell the user."
-        ))
-    })
-}
-
-/// Syncs the journal with a record that the call began, before it has an effect. A restored session
-/// would otherwise not know that the call may have had one.
-async fn begin(journal: Option<&Writer>, origin: &Origin) -> Result<(), ToolFailure> {
-    let Some(journal) = journal else { return Ok(()) };
-    let saved = match journal.append(sessions::begun(origin)) {
-        Ok(()) => journal.sync().await.unwrap_or_else(|_| Err("the journal is closed".into())),
-        Err(refused) => Err(refused.to_string()),
-    };
-    saved.map_err(|reason| {
-        ToolFailure::Tell(format!(
-            "Nothing was done: the session cannot be saved ({reason}), and nothing is changed until it can. Tell the user."
         ))
     })
 }

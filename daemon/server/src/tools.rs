@@ -8,7 +8,7 @@ use std::{ops::Range, sync::Arc};
 pub use cairn_core::policy::Access;
 use cairn_core::{marks::ModelText, model::ToolSpec, policy::command::CommandRules, turn::Input};
 use cairn_protocol::{Preview, ToolKind, ToolLabel, ToolStats};
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -23,11 +23,11 @@ use crate::{
     hooks::HookContext,
     instructions::Sources,
     ports::{
-        EditPolicy, Edits, Proposal, Proposed, Questions, ReadText, SubagentRequest, SubagentTools,
-        Subagents, Wanted,
+        EditPolicy, Edits, Proposal, Proposed, Questions, ReadText, Saved, SubagentRequest,
+        SubagentTools, Subagents, Wanted,
     },
     processes::{LiveSink, ProcessHandle, Processes},
-    store::{allowed::Allowed, journal::Writer},
+    store::{allowed::Allowed, journal::Writer, sessions},
     workspace::Workspace,
 };
 use arguments::Arguments;
@@ -155,6 +155,11 @@ impl Call {
         self.preview.as_ref().map_or(Ok(None), |preview| preview(context))
     }
 
+    /// True for a change of a file: the record that the call began is saved while the change is computed.
+    pub fn is_change(&self) -> bool {
+        self.preview.is_some()
+    }
+
     pub async fn run(
         self,
         context: ToolContext,
@@ -228,6 +233,21 @@ pub struct ToolContext {
     pub(crate) hooks: Option<HookContext>,
     /// Journal that records the start of a call before it has an effect.
     pub journal: Option<Arc<Writer>>,
+}
+
+impl ToolContext {
+    /// Saves a record that the call began. No effect may come before it: a restored session would not
+    /// know that the call may have had one.
+    pub fn begin(&self) -> Saved {
+        let Some(journal) = &self.journal else { return ready(Ok(())).boxed().shared() };
+        let appended = journal.append(sessions::begun(&self.origin));
+        let synced = journal.sync();
+        let saved = async move {
+            appended?;
+            synced.await.unwrap_or_else(|_| Err("the journal is closed".into()))
+        };
+        saved.boxed().shared()
+    }
 }
 
 impl SubagentTools {

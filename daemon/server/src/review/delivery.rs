@@ -34,7 +34,7 @@ use super::{
     translate::{edit_of, line_counts},
 };
 use crate::{
-    ports::{Editor, Proposal, Proposed, text_hash},
+    ports::{Editor, Proposal, Proposed, Saved, text_hash},
     workspace::{Workspace, key_of, path_of, uri_of},
 };
 
@@ -85,10 +85,11 @@ impl Reviews {
                 // Its turn was cancelled while it waited.
                 continue;
             }
+            let begun = request.begun();
             let (open, number) = (self.services.docs.get(key), self.files.edits_sent + 1);
             let planned = entry.plan(key, request, open.as_deref(), number);
             match planned.and_then(|planned| self.check_target(planned)) {
-                Ok(planned) => self.send(key, planned, reply),
+                Ok(planned) => self.send(key, planned, reply, begun),
                 Err(NotSent { answer, read_disk }) => {
                     if read_disk {
                         self.read_disk(key, DiskPurpose::Reconcile);
@@ -114,7 +115,13 @@ impl Reviews {
         }
     }
 
-    fn send(&mut self, key: &FileKey, planned: PlannedEdit, reply: oneshot::Sender<Proposed>) {
+    fn send(
+        &mut self,
+        key: &FileKey,
+        planned: PlannedEdit,
+        reply: oneshot::Sender<Proposed>,
+        begun: Option<Saved>,
+    ) {
         let PlannedEdit { transition, waits, notice, then } = planned;
         let label = self.label(key, &transition);
         let (change, counts) = self.file_change(key, &transition);
@@ -167,6 +174,11 @@ impl Reviews {
             };
             // An undo of the user continues although it could not be recorded.
             let recorded = if of_agent { recorded } else { Ok(()) };
+            let begun = match begun {
+                Some(begun) => begun.await,
+                None => Ok(()),
+            };
+            let recorded = recorded.and(begun);
             let result = apply(recorded, workspace, &key, params, editor.as_ref()).await;
             mailbox.send(ReviewEvent::Applied { edit_id, result });
         });
@@ -497,8 +509,8 @@ async fn paths_unchanged(
     }
     let looking = tokio::task::spawn_blocking(move || {
         for (uri, file) in names {
-            let found = workspace.resolve(&uri).map_err(|error| path_refused(&error))?;
-            if found.key() != file {
+            let found = workspace.key(&uri).map_err(|error| path_refused(&error))?;
+            if found != file {
                 return Err(EditProblem::PathRedirected);
             }
         }

@@ -10,7 +10,7 @@ use cairn_core::{
 use tokio::sync::oneshot;
 
 use super::translate::same_but_last_break;
-use crate::ports::{Proposal, Proposed};
+use crate::ports::{Proposal, Proposed, Saved};
 
 /// A change of a file that waits for its turn.
 #[derive(Debug)]
@@ -53,6 +53,21 @@ pub(super) enum EditRequest {
         operation: Option<FileOperation>,
         then: Box<QueuedEdit>,
     },
+}
+
+impl EditRequest {
+    /// Record that the call of the agent began, if a call requests it.
+    pub(super) fn begun(&self) -> Option<Saved> {
+        match self {
+            Self::Propose(proposal) => Some(proposal.begun.clone()),
+            Self::Reject { .. }
+            | Self::RestoreCheckpoint { .. }
+            | Self::ApplyOutdated(_)
+            | Self::RejectFileOperation
+            | Self::Restore { .. }
+            | Self::MoveAgain { .. } => None,
+        }
+    }
 }
 
 impl QueuedEdit {

@@ -191,6 +191,7 @@ fn check_encodable(
 async fn propose(context: ToolContext, change: Arc<FileChange>) -> Result<ToolOutput, ToolFailure> {
     let path = &change.path;
     let mut waited = Duration::ZERO;
+    let begun = context.begin();
     for attempt in 1.. {
         let (base, computed) = compute(&context, &change).await?;
         let Computed { wanted, done, note, lines } = computed;
@@ -202,6 +203,7 @@ async fn propose(context: ToolContext, change: Arc<FileChange>) -> Result<ToolOu
             wanted,
             origin: context.origin.clone(),
             policy: context.edit_policy,
+            begun: begun.clone(),
             cancel: context.cancel.clone(),
         };
         let proposed = or_cancelled(&context, context.edits.propose(proposal), "may be").await?;
