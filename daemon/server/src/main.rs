@@ -66,8 +66,15 @@ fn serve(runtime: &Runtime) -> ExitCode {
         }
     };
     let farewell = async { exec::kill_all() };
-    let session =
-        lsp::serve(tokio::io::stdin(), tokio::io::stdout(), start, asked_to_end, farewell);
+    // Not `tokio::io::stdout`: it has a buffer of lines, which splits each message into two writes.
+    let output = match rustix::stdio::stdout().try_clone_to_owned() {
+        Ok(output) => tokio::fs::File::from_std(output.into()),
+        Err(error) => {
+            complain(&format!("cairn: no standard output: {error}\n"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let session = lsp::serve(tokio::io::stdin(), output, start, asked_to_end, farewell);
     let code = runtime.block_on(session).code();
     // Not the runtime's shutdown: it would wait for the pending read of stdin.
     #[expect(clippy::exit, reason = "the only place that may")]
