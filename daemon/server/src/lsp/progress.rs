@@ -124,11 +124,8 @@ impl RunningTurns {
         steps.send_if_modified(|step| {
             let before = step.subagents.clone();
             step.subagents.retain(|(session, _)| *session != subagent.session_id);
-            match subagent.phase {
-                SubagentPhase::Running => {
-                    step.subagents.push((subagent.session_id.clone(), subagent.title.clone()));
-                }
-                SubagentPhase::Waiting | SubagentPhase::Ended { .. } => {}
+            if subagent.phase == SubagentPhase::Running {
+                step.subagents.push((subagent.session_id.clone(), subagent.title.clone()));
             }
             // Sort, because an update moves a running subagent to the end.
             step.subagents.sort();

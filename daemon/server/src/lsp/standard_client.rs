@@ -54,14 +54,12 @@ pub(super) fn notice(notice: &Notice) -> Option<WindowMessage> {
         Notice::Subagent(subagent) => {
             let title = one_line(&subagent.title, TITLE);
             match subagent.phase {
-                SubagentPhase::Waiting => None,
                 // A running subagent is announced once, not with each of its calls.
                 SubagentPhase::Running
-                    if subagent.usage != Usage::default() || subagent.total > 0 =>
+                    if subagent.usage == Usage::default() && subagent.total == 0 =>
                 {
-                    None
+                    Some(log(MessageType::INFO, format!("Task: {title}")))
                 }
-                SubagentPhase::Running => Some(log(MessageType::INFO, format!("Task: {title}"))),
                 SubagentPhase::Ended { reason } => {
                     let how = match reason {
                         EndReason::Completed | EndReason::NeedsInput => "done",
@@ -72,6 +70,7 @@ pub(super) fn notice(notice: &Notice) -> Option<WindowMessage> {
                     };
                     Some(log(MessageType::INFO, format!("Task: {title} ({how})")))
                 }
+                _ => None,
             }
         }
         _ => None,
