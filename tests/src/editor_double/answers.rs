@@ -160,18 +160,19 @@ impl State {
 fn stream(notice: &Notice) -> (String, u32) {
     match notice {
         Notice::Turn(it) => (format!("turn {}", it.turn_id), it.rev),
-        Notice::Plan(it) => (format!("plan {}", it.session_id), it.rev),
-        Notice::Subagent(it) => (format!("subagent {}", it.session_id), it.rev),
         Notice::Message(it) => (format!("message {}", it.item_id), it.rev),
         Notice::Tool(it) => (format!("tool {} {}", it.turn_id, it.call_id), it.rev),
         Notice::Output(it) => (format!("output {} {}", it.turn_id, it.call_id), it.seq),
         Notice::Review(it) => (format!("review {}", it.uri), it.rev),
-        Notice::Usage(it) => (format!("usage {}", it.session_id), it.rev),
-        Notice::Queue(it) => (format!("queue {}", it.session_id), it.rev),
-        Notice::Processes(it) => (format!("processes {}", it.session_id), it.rev),
         Notice::Status(it) => ("status".to_owned(), it.rev),
         // Each notification has more findings than the one before.
         Notice::ModelCheck(it) => (format!("check {}", it.check_id), findings(it)),
+        // A notice of a session replaces the one before.
+        of_session => {
+            let params = serde_json::to_value(of_session).expect("notices are JSON");
+            let rev = params["rev"].as_u64().expect("a revision") as u32;
+            (format!("{} {}", of_session.method(), params["sessionId"]), rev)
+        }
     }
 }
 
