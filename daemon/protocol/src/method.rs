@@ -147,17 +147,25 @@ macro_rules! declare_client_notifications {
 
 pub(crate) use {declare_client_notifications, declare_client_requests, declare_requests};
 
+/// A part of each table of requests of the editor.
+macro_rules! client_tables {
+    ($part:ident) => {
+        [
+            const { $crate::request::REQUESTS.$part },
+            const { $crate::queue::REQUESTS.$part },
+            const { $crate::process::REQUESTS.$part },
+            const { $crate::context::REQUESTS.$part },
+            const { $crate::library::REQUESTS.$part },
+            const { $crate::rules::REQUESTS.$part },
+        ]
+    };
+}
+
+pub(crate) use client_tables;
+
 /// Returns the requests of the editor.
 pub fn client_requests() -> impl Iterator<Item = &'static Declaration> {
-    let tables = [
-        const { crate::request::REQUESTS.declared },
-        const { crate::queue::REQUESTS.declared },
-        const { crate::process::REQUESTS.declared },
-        const { crate::context::REQUESTS.declared },
-        const { crate::library::REQUESTS.declared },
-        const { crate::rules::REQUESTS.declared },
-    ];
-    tables.into_iter().flatten()
+    client_tables!(declared).into_iter().flatten()
 }
 
 /// Returns the request of the editor with this method.

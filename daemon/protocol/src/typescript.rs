@@ -4,23 +4,15 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::{RequestMethod, context, editor, library, notify, process, queue, request, rules};
+use crate::{RequestMethod, editor, method::client_tables, notify, request};
 
 /// Tables of methods, each with its description and its name in TypeScript.
 pub fn tables() -> [(&'static str, &'static str, Vec<&'static TypescriptMethod>); 4] {
-    let client_requests = [
-        request::REQUESTS.typescript,
-        queue::REQUESTS.typescript,
-        process::REQUESTS.typescript,
-        context::REQUESTS.typescript,
-        library::REQUESTS.typescript,
-        rules::REQUESTS.typescript,
-    ];
     [
         (
             "Requests of the editor to the daemon.",
             "requests",
-            client_requests.into_iter().flatten().collect(),
+            client_tables!(typescript).into_iter().flatten().collect(),
         ),
         (
             "Requests of the daemon to the editor.",
