@@ -986,17 +986,9 @@ export type SessionSnapshot = { sessionId: string,
  */
 task?: string, 
 /**
- * Name that the user gave it.
- */
-name?: string, 
-/**
  * First words of its first message.
  */
-title?: string, 
-/**
- * Newest turn, running or ended.
- */
-turn?: TurnNotification, plan?: PlanNotification, 
+title?: string, plan?: PlanNotification, 
 /**
  * Waiting follow-ups, if any.
  */
@@ -1029,7 +1021,15 @@ earlier?: string,
 /**
  * Present if no turn can start in the session.
  */
-readOnly?: ReadOnly, };
+readOnly?: ReadOnly, 
+/**
+ * Name that the user gave it.
+ */
+name?: string, 
+/**
+ * Newest turn, running or ended.
+ */
+turn?: TurnNotification, };
 
 export type SessionState = "running" | "waiting" | "ended";
 
@@ -1038,10 +1038,6 @@ export type SessionSummary = { sessionId: string,
  * Beginning of the first message; empty if there is none.
  */
 task: string, 
-/**
- * Name that the user gave it.
- */
-name?: string, 
 /**
  * Milliseconds since 1970.
  */
@@ -1079,7 +1075,11 @@ current: boolean,
 /**
  * Another window has it open: this one can read, fork and export it.
  */
-lockedElsewhere: boolean, };
+lockedElsewhere: boolean, 
+/**
+ * Name that the user gave it.
+ */
+name?: string, };
 
 export type ShownHunk = { uri: string, hunkId: string, rev?: number, };
 

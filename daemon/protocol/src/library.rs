@@ -27,13 +27,22 @@ pub struct ListSessionsResult {
     pub next: Option<String>,
 }
 
+/// Facts that are stored with a session, shown in the list of sessions and told with its snapshot. The
+/// lines of earlier versions have none of a new fact.
+#[apply(wire)]
+#[derive(Default)]
+pub struct SessionFacts {
+    /// Name that the user gave it.
+    pub name: Option<String>,
+}
+
 #[apply(wire)]
 pub struct SessionSummary {
     pub session_id: String,
     /// Beginning of the first message; empty if there is none.
     pub task: String,
-    /// Name that the user gave it.
-    pub name: Option<String>,
+    #[serde(flatten)]
+    pub facts: SessionFacts,
     /// Milliseconds since 1970.
     #[ts(type = "number")]
     pub updated_ms: u64,

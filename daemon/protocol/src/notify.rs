@@ -1,5 +1,6 @@
 //! Notifications of the daemon. Each is a snapshot: the newest `rev` wins.
 
+use macro_rules_attribute::apply;
 use serde::Serialize;
 
 use crate::{
@@ -43,6 +44,14 @@ macro_rules! notices {
         pub(crate) const NOTICES: &[TypescriptMethod] =
             &[$(TypescriptMethod::notification::<$params>(stringify!($name), $method)),+];
     };
+}
+
+/// Newest notifications of a session, which its snapshot repeats as they were sent.
+#[apply(wire)]
+#[derive(Default)]
+pub struct SessionNews {
+    /// Newest turn, running or ended.
+    pub turn: Option<TurnNotification>,
 }
 
 notices! {

@@ -7,9 +7,9 @@ use ts_rs::TS;
 use crate::{
     Attachment, CheckModelParams, CheckModelResult, Empty, EndReason, MessageNotification,
     ModelsResult, PlanNotification, ProcessInfo, QueueNotification, Range, ReadOnlyProblem,
-    ReviewMode, ReviewNotification, ServerModelsParams, ServerModelsResult, StatusNotification,
-    SubagentNotification, ToolNotification, TurnAttachmentsResult, TurnNotification, UiMessage,
-    UsageNotification, UserText,
+    ReviewMode, ReviewNotification, ServerModelsParams, ServerModelsResult, SessionFacts,
+    SessionNews, StatusNotification, SubagentNotification, ToolNotification, TurnAttachmentsResult,
+    TurnNotification, UiMessage, UsageNotification, UserText,
     method::{declare_client_notifications, declare_client_requests},
 };
 
@@ -250,12 +250,12 @@ pub struct SessionSnapshot {
     pub session_id: String,
     /// First message of the newest turn.
     pub task: Option<String>,
-    /// Name that the user gave it.
-    pub name: Option<String>,
+    #[serde(flatten)]
+    pub facts: SessionFacts,
     /// First words of its first message.
     pub title: Option<String>,
-    /// Newest turn, running or ended.
-    pub turn: Option<TurnNotification>,
+    #[serde(flatten)]
+    pub news: SessionNews,
     pub plan: Option<PlanNotification>,
     /// Waiting follow-ups, if any.
     pub queue: Option<QueueNotification>,

@@ -120,7 +120,7 @@ async fn agent_state_contains_the_transcript_plan_and_open_approvals() {
     let notices = test.editor.notices();
     let told = |wanted: &Notice| notices.iter().any(|notice| notice == wanted);
     assert!(told(&Notice::Plan(plan)));
-    assert!(told(&Notice::Turn(first.turn.clone().unwrap())));
+    assert!(told(&Notice::Turn(first.news.turn.clone().unwrap())));
     for tool in &first.tools {
         assert!(told(&Notice::Tool(tool.clone())));
     }

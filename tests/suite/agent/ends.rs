@@ -72,7 +72,7 @@ async fn an_end_with_unchecked_edits_says_so_after_a_restart() {
     let test = test.restart().await;
     let state = test.editor.request::<State>(Default::default()).await.unwrap();
     let [session] = state.sessions.as_slice() else { panic!("{state:#?}") };
-    assert!(has_unchecked_edits(session.turn.iter().map(|turn| &turn.phase)));
+    assert!(has_unchecked_edits(session.news.turn.iter().map(|turn| &turn.phase)));
     let shown = session.transcript.iter().filter_map(|entry| match entry {
         TranscriptEntry::Turn(turn) => Some(&turn.phase),
         _ => None,

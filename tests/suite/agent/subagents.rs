@@ -261,7 +261,7 @@ async fn tokens_of_a_subagent_count_once_for_its_parent() {
     let last = last.unwrap();
     assert_eq!((last.session_id, last.turn, last.session), (end.session_id, usage, usage));
     assert_eq!(last.rounds, 1, "rounds are its own");
-    let phase = session(&test).await.turn.unwrap().phase;
+    let phase = session(&test).await.news.turn.unwrap().phase;
     assert!(matches!(phase, TurnPhase::Ended { usage: total, .. } if total == usage), "{phase:?}");
     assert_eq!(subagents(&test).last().unwrap().usage.input_tokens, 110);
     // Nothing is told as if the subagent's turn were one of the user's.

@@ -28,7 +28,7 @@ async fn rename(editor: &EditorDouble, session_id: &str, name: &str) -> Result<(
 }
 
 fn names(listed: &[SessionSummary]) -> Vec<Option<&str>> {
-    listed.iter().map(|session| session.name.as_deref()).collect()
+    listed.iter().map(|session| session.facts.name.as_deref()).collect()
 }
 
 #[tokio::test]
@@ -46,13 +46,13 @@ async fn a_name_is_kept_over_turns_restarts_and_forks() {
     gate.open();
     test.editor.turn_end(&turn).await;
     test.play_on(&id, [say("More.")]).await;
-    assert_eq!(open(&test.editor, &id).await.name.as_deref(), Some("The blue one"));
+    assert_eq!(open(&test.editor, &id).await.facts.name.as_deref(), Some("The blue one"));
 
     let test = test.restart().await;
     let state = test.editor.request::<State>(Default::default()).await.unwrap();
-    assert_eq!(state.sessions[0].name.as_deref(), Some("The blue one"));
+    assert_eq!(state.sessions[0].facts.name.as_deref(), Some("The blue one"));
     let copy = fork(&test.editor, &id, None).await;
-    assert_eq!(copy.name.as_deref(), Some("The blue one"));
+    assert_eq!(copy.facts.name.as_deref(), Some("The blue one"));
     rename(&test.editor, &copy.session_id, "The red one").await.unwrap();
     let test = test.restart().await;
     assert_eq!(names(&all(&test.editor).await), [Some("The red one"), Some("The blue one")]);
@@ -75,16 +75,16 @@ async fn a_session_on_disk_gets_a_name_and_keeps_its_place() {
     assert_eq!(before[1].session_id, "s-old");
     rename(&test.editor, "s-old", "Old but good").await.unwrap();
     let mut expected = before.clone();
-    expected[1].name = Some("Old but good".into());
+    expected[1].facts.name = Some("Old but good".into());
     let after = list(&test.editor, ListSessionsParams::default()).await.sessions;
     // The other session may have stored the end of its turn only after the first list.
     expected[0].updated_ms = after[0].updated_ms;
     assert_eq!(after, expected);
     // A fork has the name, although it is newer than the last turn.
     let copy = fork(&test.editor, "s-old", None).await;
-    assert_eq!(copy.name.as_deref(), Some("Old but good"));
+    assert_eq!(copy.facts.name.as_deref(), Some("Old but good"));
     let found = open(&test.editor, "s-old").await;
-    assert_eq!((found.name.as_deref(), found.read_only), (Some("Old but good"), None));
+    assert_eq!((found.facts.name.as_deref(), found.read_only), (Some("Old but good"), None));
     test.finish().await;
 }
 

@@ -346,7 +346,7 @@ async fn a_fork_continues_from_the_end_of_a_turn() {
     let refused = try_ask::<ForkSession>(&test.editor, params).await.unwrap_err();
     assert_eq!(refused.0, ErrorKind::InvalidParams);
     let third = fork(&test.editor, &copy.session_id, None).await;
-    assert_eq!(third.turn.unwrap().turn_id, end.turn_id);
+    assert_eq!(third.news.turn.unwrap().turn_id, end.turn_id);
     gate.open();
     test.editor.turn_end(&running).await;
     test.finish().await;

@@ -59,7 +59,7 @@ async fn a_session_is_restored_after_a_restart_and_continues() {
         let after = only_session(&test).await;
         assert_eq!(after.session_id, end.session_id);
         assert_eq!(after.task.as_deref(), Some("Do it"));
-        assert_eq!(after.turn.clone().unwrap().phase, before.turn.clone().unwrap().phase);
+        assert_eq!(after.news.turn.clone().unwrap().phase, before.news.turn.clone().unwrap().phase);
         let (was, is) = (before.plan.unwrap(), after.plan.clone().unwrap());
         assert_eq!(is.panel, Panel::Collapsed);
         assert_eq!((is.items.len(), is.completed), (2, 0));
@@ -138,7 +138,8 @@ async fn a_turn_cut_by_a_crash_is_interrupted_and_can_be_continued() {
         matches!(last, TranscriptEntry::Turn(turn) if matches!(turn.phase, TurnPhase::Ended { reason: EndReason::Interrupted, .. })),
         "{last:?}"
     );
-    let Some(TurnPhase::Ended { reason, open_items, .. }) = session.turn.map(|turn| turn.phase)
+    let Some(TurnPhase::Ended { reason, open_items, .. }) =
+        session.news.turn.map(|turn| turn.phase)
     else {
         panic!("the turn is over")
     };
@@ -195,7 +196,8 @@ async fn the_words_of_an_answer_that_was_cut_are_kept_with_the_reason() {
             );
             let said = said.strip_prefix("Assistant: ").unwrap();
             assert!(!said.is_empty() && words.starts_with(said), "{said}");
-            let Some(TurnPhase::Ended { problem, .. }) = session.turn.map(|turn| turn.phase) else {
+            let Some(TurnPhase::Ended { problem, .. }) = session.news.turn.map(|turn| turn.phase)
+            else {
                 panic!("the turn is over")
             };
             assert_eq!(serde_json::to_value(problem).unwrap()["code"], code);
@@ -217,7 +219,7 @@ async fn an_approval_open_at_shutdown_stays_unanswered() {
     wait_until(Duration::from_secs(10), || !test.editor.asked().is_empty()).await;
     let test = test.restart().await;
     let session = only_session(&test).await;
-    let Some(TurnPhase::Ended { reason, .. }) = session.turn.map(|turn| turn.phase) else {
+    let Some(TurnPhase::Ended { reason, .. }) = session.news.turn.map(|turn| turn.phase) else {
         panic!("the turn is over")
     };
     assert_eq!(reason, EndReason::Interrupted);

@@ -137,8 +137,9 @@ async fn the_newest_session_of_every_format_is_restored() {
         assert_eq!(sessions.len(), 1);
         let last = sessions.remove(0);
         assert_eq!((last.task.as_deref(), &last.read_only), (Some(LAST_TASK), &None));
-        let TurnPhase::Ended { reason, open_items, .. } = last.turn.clone().unwrap().phase else {
-            panic!("no turn runs: {:?}", last.turn)
+        let TurnPhase::Ended { reason, open_items, .. } = last.news.turn.clone().unwrap().phase
+        else {
+            panic!("no turn runs: {:?}", last.news.turn)
         };
         assert_eq!((reason, open_items), (EndReason::Interrupted, 1));
         let queue = last.queue.clone().unwrap();

@@ -16,8 +16,8 @@ use cairn_core::{
 };
 use cairn_protocol::{
     CompletedItem, MessageNotification, MessageRole, PlanNotification, ReadOnly, RequestProblem,
-    ReviewMode, ToolKind, ToolNotification, ToolState, TranscriptEntry, TurnNotification,
-    TurnPhase,
+    ReviewMode, SessionFacts, SessionNews, ToolKind, ToolNotification, ToolState, TranscriptEntry,
+    TurnNotification, TurnPhase,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -63,13 +63,12 @@ pub(super) struct SessionEntry {
     /// title of its question, which names its sandbox. A question about a file never matches
     /// a command.
     pub(super) allowed: HashSet<(Access, String)>,
-    pub(super) last_turn: Option<TurnNotification>,
+    pub(super) news: SessionNews,
     /// First text of the newest turn.
     pub(super) task: Option<String>,
     /// First text of the session, shortened.
     pub(super) title: Option<String>,
-    /// Name that the user gave it.
-    pub(super) name: Option<String>,
+    pub(super) facts: SessionFacts,
     pub(super) turns: u32,
     pub(super) plan: Option<PlanNotification>,
     /// True if the work under the plan changed since the last notification.
@@ -150,7 +149,7 @@ impl SessionEntry {
 
     pub(super) fn digest(&self) -> Digest {
         let open = self.open_items();
-        let ended = match self.last_turn.as_ref().map(|turn| &turn.phase) {
+        let ended = match self.news.turn.as_ref().map(|turn| &turn.phase) {
             Some(TurnPhase::Ended { reason, summary, .. }) => Some((*reason, summary)),
             Some(TurnPhase::Started { .. }) | None => None,
         };
@@ -164,7 +163,7 @@ impl SessionEntry {
             last_line: ended.and_then(|(_, summary)| sessions::last_line(summary)),
             queued: Some(self.queue.items.len() as u32),
             cost_micros: self.machine.cost().micro_dollars().filter(|cost| *cost > 0),
-            name: self.name.clone(),
+            facts: self.facts.clone(),
         }
     }
 
@@ -174,7 +173,7 @@ impl SessionEntry {
 
     /// Id of the newest turn, empty before the first.
     pub(super) fn newest_turn(&self) -> TurnId {
-        match (&self.turn, &self.last_turn) {
+        match (&self.turn, &self.news.turn) {
             (Some(turn), _) => turn.id.clone(),
             (None, Some(turn)) => turn.turn_id.as_str().into(),
             (None, None) => TurnId::default(),
@@ -195,7 +194,7 @@ impl SessionEntry {
         if interrupted && self.read_only.is_none() {
             self.before.push(TranscriptEntry::Turn(turn.clone()));
         }
-        self.last_turn = Some(turn);
+        self.news.turn = Some(turn);
     }
 
     /// True if a call waits for an approval or an answer of the user.

@@ -94,7 +94,7 @@ impl Sessions {
         let mut entry = SessionEntry {
             task: turn.as_ref().map(|(turn, _)| turn.task.clone()),
             title: facts.title,
-            name: facts.name,
+            facts: facts.session,
             turns: facts.turns,
             work: PlanWork::of(plan.as_ref(), facts.history),
             tools: facts.tools,
@@ -242,7 +242,7 @@ fn machine(settings: TurnSettings, memory: RestoredSession, unheard: Option<Stri
 
 /// Turn whose plan is shown. `None`: there is no plan.
 fn turn_of_plan(plan: Option<PlanNotification>, entry: &SessionEntry) -> Option<String> {
-    match (plan, &entry.last_turn) {
+    match (plan, &entry.news.turn) {
         (Some(PlanNotification { turn_id, .. }), _) => Some(turn_id),
         // It was created just before the end of the process and never shown.
         (None, Some(turn)) if !entry.machine.plan().is_empty() => Some(turn.turn_id.clone()),

@@ -13,7 +13,8 @@ use std::{
 
 use cairn_core::{ids::SessionId, prompt::Surroundings, turn::Session};
 use cairn_protocol::{
-    RequestProblem, ReviewMode, SessionSnapshot, SubagentNotification, ToolNotification, Usage,
+    RequestProblem, ReviewMode, SessionFacts, SessionNews, SessionSnapshot, SubagentNotification,
+    ToolNotification, Usage,
 };
 
 use super::{
@@ -92,10 +93,10 @@ impl Sessions {
             mode,
             trusted: true,
             allowed: HashSet::new(),
-            last_turn: None,
+            news: SessionNews::default(),
             task: None,
             title: None,
-            name: None,
+            facts: SessionFacts::default(),
             turns: 0,
             plan: None,
             plan_stale: false,
@@ -202,7 +203,7 @@ impl Sessions {
         &self,
         session: &SessionEntry,
     ) -> (Vec<SubagentNotification>, Vec<ToolNotification>) {
-        let turn = session.last_turn.as_ref().map(|turn| &turn.turn_id);
+        let turn = session.news.turn.as_ref().map(|turn| &turn.turn_id);
         let (mut notes, mut calls) = (Vec::new(), Vec::new());
         for it in &session.shown {
             if Some(&it.note.parent.turn_id) == turn {
@@ -216,14 +217,14 @@ impl Sessions {
 
     pub(super) fn snapshot_of(&self, session_id: &SessionId) -> Option<SessionSnapshot> {
         let session = self.entries.get(session_id)?;
-        let usage = session.last_turn.as_ref().map(|_| session.usage());
+        let usage = session.news.turn.as_ref().map(|_| session.usage());
         let (subagents, calls) = self.subagents_of(session);
         Some(SessionSnapshot {
             session_id: session_id.into(),
             task: session.task.clone(),
-            name: session.name.clone(),
+            facts: session.facts.clone(),
             title: session.title.clone(),
-            turn: session.last_turn.clone(),
+            news: session.news.clone(),
             plan: session.plan.clone(),
             tools: session.tools.iter().cloned().chain(calls).collect(),
             queue: Some(session.queue_state()).filter(|queue| !queue.items.is_empty()),

@@ -39,7 +39,7 @@ impl Sessions {
             // Ids sort by time.
             None => {
                 self.entries.values().filter(|session| session.subagent.is_none()).max_by_key(
-                    |session| session.last_turn.as_ref().map(|turn| turn.turn_id.clone()),
+                    |session| session.news.turn.as_ref().map(|turn| turn.turn_id.clone()),
                 )
             }
         };

@@ -30,7 +30,7 @@ impl SessionEntry {
             rev: self.services.next_rev(),
             phase,
         };
-        self.last_turn = Some(note.clone());
+        self.news.turn = Some(note.clone());
         self.services.notify(Notice::Turn(note));
     }
 

@@ -13,7 +13,8 @@ use std::{
 
 use cairn_core::ids::SessionId;
 use cairn_protocol::{
-    EndReason, ListSessionsResult, PlanNotification, ReadOnlyReason, SessionState, SessionSummary,
+    EndReason, ListSessionsResult, PlanNotification, ReadOnlyReason, SessionFacts, SessionState,
+    SessionSummary,
 };
 
 use super::{
@@ -140,23 +141,23 @@ pub fn page(
 }
 
 /// Creates a session with the conversation of another one, up to the end of a turn. Without `at_turn`
-/// that is the newest turn that has ended, or with `whole` the whole conversation. Returns the name of
-/// the other one, which may be newer than what is copied.
+/// that is the newest turn that has ended, or with `whole` the whole conversation. Returns the facts
+/// of the other one, which may be newer than what is copied.
 pub fn fork(
     folder: &Path,
     from: &SessionId,
     to: &SessionId,
     at_turn: Option<&str>,
     whole: bool,
-) -> Result<Option<String>, Fault> {
+) -> Result<SessionFacts, Fault> {
     let source = sessions::journal_path(folder, from);
-    let (mut end, mut newest_turn, mut name) = (None, None, None);
+    let (mut end, mut newest_turn, mut facts) = (None, None, SessionFacts::default());
     each(&source, |number, line| {
         match line {
             Line::Ended(ended) if at_turn.is_none_or(|turn| ended.turn_id == *turn) => {
                 (end, newest_turn) = (Some(number), Some(ended.turn_id));
             }
-            Line::Digest(digest) => name = digest.name,
+            Line::Digest(digest) => facts = digest.facts,
             _ => {}
         }
         Ok(())
@@ -194,7 +195,7 @@ pub fn fork(
         let _ = journal::remove(&path);
         Fault::Io(error)
     })?;
-    Ok(name)
+    Ok(facts)
 }
 
 /// Gives a session a name, or without one takes its name away. Keeps the time of its last use, so that
@@ -211,7 +212,9 @@ pub fn rename(folder: &Path, id: &SessionId, name: Option<String>) -> Result<(),
         ReadOnly::Locked => Fault::Locked,
         other => Fault::Io(other.into()),
     })?;
-    let line = Line::Digest(Digest { name, ..reader.done() });
+    let mut digest = reader.done();
+    digest.facts.name = name;
+    let line = Line::Digest(digest);
     journal.append(&[serde_json::to_vec(&line).map_err(io::Error::other)?])?;
     journal.sync()?;
     // Some systems set the time of a write when the file is closed.
@@ -303,7 +306,7 @@ fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<S
         }
     };
     let millis = entry.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    let Digest { task, name, turns, running, done, open, end, last_line, queued, cost_micros } =
+    let Digest { task, facts, turns, running, done, open, end, last_line, queued, cost_micros } =
         digest;
     let state = match (running, mine.is_some_and(|mine| mine.waiting)) {
         (true, true) => SessionState::Waiting,
@@ -313,7 +316,7 @@ fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<S
     Some(SessionSummary {
         session_id: (&entry.id).into(),
         task,
-        name,
+        facts,
         updated_ms: u64::try_from(millis).unwrap_or(u64::MAX),
         turns,
         running,

@@ -16,8 +16,8 @@ use cairn_core::{
     turn::{Record, RestoredSession},
 };
 use cairn_protocol::{
-    EarlierPlan, EndReason, PlanNotification, ReadOnly, ReadOnlyProblem, SubagentNotification,
-    ToolNotification,
+    EarlierPlan, EndReason, PlanNotification, ReadOnly, ReadOnlyProblem, SessionFacts,
+    SubagentNotification, ToolNotification,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -67,8 +67,7 @@ pub struct Facts {
     pub unheard: Option<String>,
     /// First words of the first task.
     pub title: Option<String>,
-    /// Name that the user gave it.
-    pub name: Option<String>,
+    pub session: SessionFacts,
     /// Number of turns.
     pub turns: u32,
     /// Newest turn, and its end, if it has ended.
@@ -203,7 +202,7 @@ impl Reading {
             Line::Streamed(None) => self.streamed.clear(),
             Line::Ended(ended) => self.ended(ended),
             Line::Queue(queue) => self.facts.queue = queue,
-            Line::Digest(digest) => self.facts.name = digest.name,
+            Line::Digest(digest) => self.facts.session = digest.facts,
         }
     }
 

@@ -35,9 +35,9 @@ pub(crate) fn handle(
     show_when_read(sessions, reply, async move {
         saved(writer).await;
         blocking(move || {
-            let name = session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
+            let facts = session_list::fork(&folder, &from, &to, at_turn.as_deref(), whole)?;
             let mut loaded = sessions::load(&sessions::journal_path(&folder, &to))?;
-            loaded.facts.name = name;
+            loaded.facts.session = facts;
             Ok(LoadedPart::Session(Box::new(loaded)))
         })
         .await

@@ -29,7 +29,7 @@ pub(crate) fn handle(
         if let Some(refused) = session.locked() {
             return reply.send(Err(refused));
         }
-        session.name = name;
+        session.facts.name = name;
         session.write_digest();
         return sessions.reply_when_saved(&id, Ok(Empty {}), reply);
     }

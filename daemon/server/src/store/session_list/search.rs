@@ -112,7 +112,7 @@ fn first_match(
         (Err(_), false) => ControlFlow::Continue(None),
         (Ok(_), false) => {
             let listed = describe();
-            let name = || in_text(listed.as_ref()?.name.as_ref()?, needle);
+            let name = || in_text(listed.as_ref()?.facts.name.as_ref()?, needle);
             let line = line.or_else(name);
             ControlFlow::Continue(
                 listed.zip(line).map(|(session, line)| SessionMatch { session, line }),

@@ -17,8 +17,8 @@ use cairn_core::{
     turn::Record,
 };
 use cairn_protocol::{
-    Attachment, EndReason, PlanNotification, ReviewMode, SubagentNotification, ToolNotification,
-    TurnPhase, TurnProblem, TurnSpent, UiMessage, Usage,
+    Attachment, EndReason, PlanNotification, ReviewMode, SessionFacts, SubagentNotification,
+    ToolNotification, TurnPhase, TurnProblem, TurnSpent, UiMessage, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -110,10 +110,9 @@ pub struct Digest {
     /// Cost of the session in millionths of a dollar. Absent where a price is not known. Since 0.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// Name that the user gave the session. Absent if there is none, and in the lines of earlier
-    /// versions. Since 0.2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    /// Since 0.2.
+    #[serde(flatten)]
+    pub facts: SessionFacts,
 }
 
 /// Start of a turn.

@@ -6,8 +6,9 @@ use cairn_core::{
 };
 use cairn_protocol::{
     ApprovalDecision, CallDecision, CompletedItem, DecidedBy, EndReason, ItemStatus, LinkedCommand,
-    LinkedFile, Panel, ParentCall, PlanItem, Position, Range, ReviewMode, SubagentPhase, ToolKind,
-    ToolLabel, ToolState, ToolStats, ToolTarget, TurnNotice, TurnSpent, Usage,
+    LinkedFile, Panel, ParentCall, PlanItem, Position, Range, ReviewMode, SessionFacts,
+    SubagentPhase, ToolKind, ToolLabel, ToolState, ToolStats, ToolTarget, TurnNotice, TurnSpent,
+    Usage,
 };
 use expect_test::expect;
 use serde_json::json;
@@ -294,7 +295,7 @@ fn every_kind() -> Vec<Line> {
             task: "Fix it".into(),
             turns: 1,
             queued: Some(0),
-            name: Some("The fix".into()),
+            facts: SessionFacts { name: Some("The fix".into()) },
             ..Digest::default()
         }),
     ]
