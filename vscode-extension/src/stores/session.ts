@@ -2,7 +2,6 @@ import type {
   FollowUp,
   ProcessInfo,
   ProcessesNotification,
-  QueueNotification,
   ReadOnly,
   SessionSnapshot,
   SubagentNotification,
@@ -22,24 +21,22 @@ export interface Turn {
 }
 
 /** Facts about a session. */
-interface Session {
-  readonly turn?: TurnNotification | undefined;
+type Session = { readonly [K in keyof Told]?: Told[K] | undefined } & {
   /** Text of the user that began the turn. */
   readonly task: string;
   /** Calls of the turn and of its subagents, in the order they were made. */
   readonly tools: readonly ToolNotification[];
-  readonly usage?: UsageNotification | undefined;
-  readonly readOnly?: ReadOnly | undefined;
-  /** Name that the user gave it. */
-  readonly name?: string | undefined;
-  /** Its first words. */
-  readonly title?: string | undefined;
-  readonly queue?: QueueNotification | undefined;
   /** An empty list stays: an older notification that comes later must not bring its processes back. */
   readonly processes?: Pick<ProcessesNotification, "rev" | "processes"> | undefined;
   /** True if it ran when the user opened another one: its turns do not come into view by themselves. */
-  readonly left?: boolean;
-}
+  readonly left?: boolean | undefined;
+};
+
+/** Facts that are kept as the snapshot of the daemon tells them. */
+type Told = Omit<SessionSnapshot, "sessionId" | "plan" | "transcript" | "earlier" | "tools" | "subagents" | "processes">;
+
+/** Facts that a notification replaces as a whole, if it is newer. */
+type Replaced = { [K in keyof Session]-?: NonNullable<Session[K]> extends { readonly rev: number } ? K : never }[keyof Session];
 
 /** Maximum number of subagents kept. Older ones are only in the conversation. */
 const SUBAGENTS_KEPT = 200;
@@ -73,7 +70,7 @@ export class Sessions {
 
   /** Reason why no turn can start in the session in view. */
   get readOnly(): ReadOnly | undefined {
-    return this.#inView?.readOnly;
+    return this.inView?.readOnly;
   }
 
   get turn(): Turn | undefined {
@@ -102,7 +99,7 @@ export class Sessions {
 
   /** Name that the user gave to the session in view. */
   get name(): string | undefined {
-    return this.#inView?.name;
+    return this.inView?.name;
   }
 
   /** True if the task in view failed or was interrupted, and its text is known. */
@@ -112,12 +109,12 @@ export class Sessions {
   }
 
   get usage(): UsageNotification | undefined {
-    return this.#inView?.usage;
+    return this.inView?.usage;
   }
 
   /** Calls of the turn in view, in the order they were made. */
   get tools(): ToolNotification[] {
-    return this.#inView?.tools.filter(({ turnId }) => turnId === this.#inView?.turn?.turnId) ?? [];
+    return this.inView?.tools.filter(({ turnId }) => turnId === this.inView?.turn?.turnId) ?? [];
   }
 
   /** The call being worked on now. */
@@ -185,16 +182,9 @@ export class Sessions {
     return this.#put(sessionId, { tools: at < 0 ? [...tools, next] : tools.with(at, next) });
   }
 
-  withUsage(next: UsageNotification): Sessions {
-    return isNews(this.#of(next.sessionId).usage, next) ? this.#put(next.sessionId, { usage: next }) : this;
-  }
-
-  withQueue(next: QueueNotification): Sessions {
-    return isNews(this.#of(next.sessionId).queue, next) ? this.#put(next.sessionId, { queue: next }) : this;
-  }
-
-  withProcesses(next: ProcessesNotification): Sessions {
-    return isNews(this.#of(next.sessionId).processes, next) ? this.#put(next.sessionId, { processes: next }) : this;
+  /** Takes a notification that replaces a fact of its session. */
+  told<K extends Replaced>(kind: K, next: NonNullable<Session[K]> & { readonly sessionId: string }): Sessions {
+    return isNews(this.#of(next.sessionId)[kind], next) ? this.#put(next.sessionId, { [kind]: next }) : this;
   }
 
   withSubagents(...news: readonly SubagentNotification[]): Sessions {
@@ -231,22 +221,16 @@ export class Sessions {
   }
 
   /** A session as the daemon describes it. News of its processes that came before stay. */
-  #taken({ sessionId, turn, task, usage, readOnly, name, title, queue, tools, processes, subagents }: SessionSnapshot): Sessions {
+  #taken({ sessionId, plan, transcript, earlier, subagents, ...session }: SessionSnapshot): Sessions {
     const last = this.#of(sessionId);
-    return this.#put(sessionId, {
-      turn,
-      task: task ?? "",
-      tools,
-      usage: usage ?? last.usage,
-      readOnly,
-      name,
-      title: title ?? last.title,
-      queue,
-      processes: last.processes ?? { rev: 0, processes: processes ?? [] },
-    }).withSubagents(...subagents);
+    const { task = "", usage = last.usage, title = last.title } = session;
+    const processes = last.processes ?? { rev: 0, processes: session.processes ?? [] };
+    const all = new Map([...this.facts.all, [sessionId, { ...session, task, usage, title, processes, left: last.left }]]);
+    return this.#with({ all }).withSubagents(...subagents);
   }
 
-  get #inView(): Session | undefined {
+  /** Facts about the session in view. */
+  get inView(): Session | undefined {
     return this.facts.all.get(this.current ?? "");
   }
 
