@@ -30,7 +30,7 @@ describe("text that the daemon wrote for the model or the user", () => {
   const source = fileURLToPath(new URL("../src/", import.meta.url));
   const inFolder = (folder: string): string[] => readdirSync(source + folder).map((name) => `${folder}/${name}`);
   const files = [...inFolder("stores"), ...["items", "state", "restored"].map((name) => `conversation/${name}.ts`)].concat(
-    ["rows", "rowLabels", "tree"].map((name) => `plan/${name}.ts`),
+    ["rows", "rowItems", "tree"].map((name) => `plan/${name}.ts`),
     ["calls", "counts", "processes"].map((name) => `text/${name}.ts`),
   );
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { plain, planMarkdown } from "../src/plan/markdown";
 import { type ItemRow, type RootRow, type Row, contextOf, idOf, itemRows } from "../src/plan/rows";
-import { rowText } from "../src/plan/rowLabels";
+import { rowText } from "../src/plan/rowItems";
 import type { EarlierPlan, EndReason, LinkedCommand, PlanItem, PlanNotification, ToolState } from "../src/protocol";
 import type { Turn } from "../src/stores/session";
 import { duration, spokenDuration } from "../src/text/duration";

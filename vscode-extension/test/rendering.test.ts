@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 import { renderConversation } from "../src/conversation/render";
-import { rowText } from "../src/plan/rowLabels";
+import { rowText } from "../src/plan/rowItems";
 import type { Row } from "../src/plan/rows";
 import type { ToolState } from "../src/protocol";
 import type { Entry } from "../src/stores/transcript";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { renderConversation } from "../src/conversation/render";
 import { type SubagentRow, type RootRow, contextOf, idOf, isLive, itemRows } from "../src/plan/rows";
-import { rowText } from "../src/plan/rowLabels";
+import { rowText } from "../src/plan/rowItems";
 import type { SubagentNotification, SubagentPhase, PlanItem, ToolNotification } from "../src/protocol";
 import { approvalNotice, type Approval } from "../src/text/approval";
 import { said } from "./entries";

@@ -1,7 +1,7 @@
 import { l10n } from "vscode";
 
 import type { MessageRole, ToolState } from "../protocol";
-import { leftText } from "../plan/rowLabels";
+import { leftText } from "../plan/rowItems";
 import type { Entry } from "../stores/transcript";
 import { exact, oneLine, plainHosts, visible } from "../text/display";
 import { textOf } from "../text/messages";

@@ -1,7 +1,7 @@
 import { l10n } from "vscode";
 
 import { readyPlan } from "../plan/planReady";
-import { leftText } from "../plan/rowLabels";
+import { leftText } from "../plan/rowItems";
 import type { TaskContext } from "../protocol";
 import { dollars, meter, tokens } from "../status/meter";
 import type { Reading } from "../stores/reading";

@@ -3,9 +3,9 @@ import * as vscode from "vscode";
 import type { LinkedFile } from "../protocol";
 import type { Store } from "../stores/store";
 import { label } from "../text/display";
-import { textOf } from "../text/messages";
 import { planMarkdown, plain } from "./markdown";
-import { type FileRow, type ItemRow, type Row, byKind } from "./rows";
+import { copiedText } from "./rowItems";
+import type { FileRow, ItemRow, Row } from "./rows";
 
 /**
  * Commands on a row of the plan, apart from those of tasks and of the review. The menu of a row
@@ -80,18 +80,3 @@ async function runItem(row: Row | undefined): Promise<void> {
     await vscode.commands.executeCommand("cairn.followUp", plain(row.item.content));
   }
 }
-
-const copiedText = byKind<string | undefined>(
-  {
-    root: ({ plan }) => planMarkdown(plan.items),
-    earlier: ({ earlier }) => planMarkdown(earlier.plan.items),
-    item: ({ item }) => plain(item.content),
-    file: ({ file }) => file.path,
-    command: ({ command }) => plain(textOf(command.title)),
-    dropped: ({ texts }) => texts.map((text) => `${plain(text)}\n`).join(""),
-    turn: ({ turn }) => plain(turn.text),
-    subagent: ({ subagent }) => plain(subagent.title),
-    process: ({ process }) => process.command,
-  },
-  undefined,
-);

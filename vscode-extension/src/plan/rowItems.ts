@@ -1,15 +1,17 @@
+import * as vscode from "vscode";
 import { env, l10n } from "vscode";
 
-import type { SubagentPhase } from "../protocol";
-import type { Turn } from "../stores/session";
+import type { EndReason, SubagentPhase, ToolState } from "../protocol";
+import { type Turn, isRunning } from "../stores/session";
 import { firstParagraph, lastQuestion } from "../text/answer";
 import * as counted from "../text/counts";
 import { oneExactLine, oneLine, visible } from "../text/display";
 import { textOf } from "../text/messages";
 import { wordsOfOwn } from "../text/ownMessages";
 import { duration, spokenDuration } from "../text/duration";
-import { lastLine, processState } from "../text/processes";
+import { hasFailed, lastLine, processState } from "../text/processes";
 import { capitalised, endText, stateText } from "../text/states";
+import { plain, planMarkdown } from "./markdown";
 import {
   type SubagentRow,
   type CommandRow,
@@ -33,6 +35,29 @@ export interface RowText {
   readonly tooltip: string;
   readonly spoken: string;
 }
+
+const WARNING = themed("warning", "list.warningForeground");
+const FAILED = themed("error", "list.errorForeground");
+const STOPPED = new vscode.ThemeIcon("circle-slash");
+const GONE = new vscode.ThemeIcon("debug-disconnect");
+const RUNS = themed("loading~spin", "cairn.activeForeground");
+
+const ENDS: Readonly<Record<EndReason, vscode.ThemeIcon>> = {
+  completed: themed("pass", "cairn.completedForeground"),
+  needsInput: new vscode.ThemeIcon("question"),
+  failed: FAILED,
+  limit: WARNING,
+  interrupted: WARNING,
+  cancelled: STOPPED,
+};
+
+/** Icons of commands, while their turn runs and in any case. */
+const LIVE: Readonly<Partial<Record<ToolState, vscode.ThemeIcon>>> = {
+  awaitingApproval: WARNING,
+  queued: new vscode.ThemeIcon("watch"),
+  running: RUNS,
+};
+const OVER: typeof LIVE = { done: themed("check", "cairn.completedForeground"), failed: FAILED, declined: STOPPED, cancelled: STOPPED };
 
 const WAITS = l10n.t("waits for you");
 const UNCHECKED = l10n.t("no successful check since the last edit");
@@ -186,15 +211,17 @@ function subagentText({ subagent, activity, live }: SubagentRow): RowText {
   };
 }
 
+/** A subagent that has not ended, while its turn runs. */
+const WORKING: Readonly<Record<Exclude<SubagentPhase["kind"], "ended">, { readonly state: string; readonly icon: vscode.ThemeIcon }>> = {
+  waiting: { state: l10n.t("waits for others"), icon: new vscode.ThemeIcon("watch") },
+  running: { state: l10n.t("working"), icon: RUNS },
+};
+
 function subagentState(phase: SubagentPhase, live: boolean): string {
-  switch (phase.kind) {
-    case "waiting":
-      return live ? l10n.t("waits for others") : l10n.t("interrupted");
-    case "running":
-      return live ? l10n.t("working") : l10n.t("interrupted");
-    case "ended":
-      return isDone(phase) ? l10n.t("done") : endText(phase.reason);
+  if (phase.kind === "ended") {
+    return isDone(phase) ? l10n.t("done") : endText(phase.reason);
   }
+  return live ? WORKING[phase.kind].state : l10n.t("interrupted");
 }
 
 /** True also for a question: it is the agent's, so the user need not act. */
@@ -295,3 +322,69 @@ const list = (...facts: string[]): string => facts.filter((fact) => fact !== "")
 const lines = (...parts: string[]): string => parts.filter((part) => part !== "").join("\n");
 
 const whole = (ms: number): number => Math.floor(ms / 1_000) * 1_000;
+
+/** The icon of a row. Nothing spins unless something runs. */
+export const iconOf = byKind<vscode.ThemeIcon>({
+  turn: ({ waits, turn: { phase } }) =>
+    waits ? WARNING : phase.kind === "ended" ? ENDS[phase.reason] : phase.kind === "started" ? new vscode.ThemeIcon("loading~spin") : GONE,
+  root: () => new vscode.ThemeIcon("checklist"),
+  item: itemIcon,
+  subagent: subagentIcon,
+  file: () => vscode.ThemeIcon.File,
+  command: ({ command, parent }) => (parent.running ? LIVE[command.state] : undefined) ?? OVER[command.state] ?? GONE,
+  process: ({ process }) => (isRunning(process) ? themed("server-process", "cairn.activeForeground") : hasFailed(process) ? FAILED : STOPPED),
+  dropped: () => themed("dash", "descriptionForeground"),
+  history: () => new vscode.ThemeIcon("history"),
+  earlier: ({ earlier }) => ENDS[earlier.reason],
+});
+
+function itemIcon({ item, running, blockers }: ItemRow): vscode.ThemeIcon {
+  if (item.status === "completed") {
+    return themed(isDeclaredOnly(item) ? "pass" : "pass-filled", "cairn.completedForeground");
+  }
+  if (item.status === "cancelled") {
+    return themed("dash", "descriptionForeground");
+  }
+  if (item.status === "inProgress") {
+    return running ? themed("loading~spin", "cairn.activeForeground") : new vscode.ThemeIcon("record");
+  }
+  return new vscode.ThemeIcon(item.blocked || blockers.length > 0 ? "circle-slash" : "circle-large-outline");
+}
+
+function subagentIcon({ subagent: { phase }, live }: SubagentRow): vscode.ThemeIcon {
+  return phase.kind === "ended" ? ENDS[phase.reason === "needsInput" ? "completed" : phase.reason] : live ? WORKING[phase.kind].icon : GONE;
+}
+
+function themed(icon: string, color: string): vscode.ThemeIcon {
+  return new vscode.ThemeIcon(icon, new vscode.ThemeColor(color));
+}
+
+const show = (...call: unknown[]): vscode.Command => ({ command: "cairn.showConversation", title: l10n.t("Show Conversation"), arguments: call });
+
+/** Command of a click or Enter. Rows with children open and close instead. */
+export const commandOf = byKind<vscode.Command | undefined>(
+  {
+    turn: () => show(),
+    command: ({ parent: { sessionId }, command: { callId } }) => show({ sessionId, callId }),
+    file: (row) => ({ command: "cairn.openPlanFile", title: l10n.t("Open"), arguments: [row] }),
+    process: (row) => ({ command: "cairn.watchProcess", title: l10n.t("Watch Process"), arguments: [row] }),
+    subagent: ({ subagent }) => (subagent.total === 0 ? show() : undefined),
+  },
+  undefined,
+);
+
+/** Text that the command Copy puts on the clipboard. */
+export const copiedText = byKind<string | undefined>(
+  {
+    root: ({ plan }) => planMarkdown(plan.items),
+    earlier: ({ earlier }) => planMarkdown(earlier.plan.items),
+    item: ({ item }) => plain(item.content),
+    file: ({ file }) => file.path,
+    command: ({ command }) => plain(textOf(command.title)),
+    dropped: ({ texts }) => texts.map((text) => `${plain(text)}\n`).join(""),
+    turn: ({ turn }) => plain(turn.text),
+    subagent: ({ subagent }) => plain(subagent.title),
+    process: ({ process }) => process.command,
+  },
+  undefined,
+);

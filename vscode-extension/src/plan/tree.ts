@@ -9,7 +9,6 @@ import { answersNeeded } from "../text/counts";
 import { label } from "../text/display";
 import { textOf } from "../text/messages";
 import { hasFailed } from "../text/processes";
-import { iconOf } from "./icons";
 import { readyPlan } from "./planReady";
 import {
   type SubagentRow,
@@ -25,8 +24,7 @@ import {
   isLive,
   itemRows,
 } from "./rows";
-import { commandOf } from "./rowCommands";
-import { rowText } from "./rowLabels";
+import { commandOf, iconOf, rowText } from "./rowItems";
 
 const REVEAL_TRIES = 3;
 

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 
 import type { ConversationView } from "../conversation/view";
 import { readyPlan } from "../plan/planReady";
-import { leftText } from "../plan/rowLabels";
+import { leftText } from "../plan/rowItems";
 import type { Banner } from "../protocol";
 import type { Turn } from "../stores/session";
 import type { Store } from "../stores/store";
