@@ -14,6 +14,13 @@ impl ToolFailure {
     pub(super) fn tell(message: impl ToString) -> Self {
         Self::Tell(message.to_string())
     }
+
+    /// Failure of a call whose start could not be saved.
+    pub(crate) fn unsaved(reason: &str) -> Self {
+        Self::Tell(format!(
+            "Nothing was done: the session cannot be saved ({reason}), and nothing is changed until it can. Tell the user."
+        ))
+    }
 }
 
 /// Runs blocking work on a blocking thread.

@@ -227,7 +227,11 @@ async fn propose(context: ToolContext, change: Arc<FileChange>) -> Result<ToolOu
                 waited += began.elapsed();
             }
             Proposed::Stale => break,
-            failed => return Err(ToolFailure::Tell(failure(path, &failed))),
+            failed => {
+                let unsaved = begun.peek().and_then(|saved| saved.as_ref().err());
+                let why = || ToolFailure::Tell(failure(path, &failed));
+                return Err(unsaved.map_or_else(why, |reason| ToolFailure::unsaved(reason)));
+            }
         }
     }
     Err(kept_changing(context, change).await?)
