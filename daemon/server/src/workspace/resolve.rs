@@ -67,7 +67,7 @@ const MAX_LENGTH: usize = 4096;
 const MAX_ENTRIES: usize = 10_000;
 
 /// Place in the workspace that a path leads to.
-pub(super) struct Target {
+pub(super) struct FoundPath {
     /// Index of the workspace folder.
     folder: usize,
     /// Path without links.
@@ -84,7 +84,7 @@ impl Workspace {
     /// characters. Follows all links, including the last one and dangling ones. Blocks.
     pub fn resolve(&self, given: &str) -> Result<WorkspacePath, PathError> {
         let target = self.target_of(given)?;
-        let (path, Target { folder, at, inside, passed }) = (self.path_to(&target), target);
+        let (path, FoundPath { folder, at, inside, passed }) = (self.path_to(&target), target);
         let mut aliases: Vec<PathBuf> =
             passed.iter().filter_map(|it| self.place_of(it)).map(|(_, it)| it).collect();
         // A file in nested workspace folders belongs to both.
@@ -102,11 +102,11 @@ impl Workspace {
         Ok(self.path_to(&self.target_of(given)?).key())
     }
 
-    pub(super) fn path_to(&self, target: &Target) -> WorkspacePath {
+    pub(super) fn path_to(&self, target: &FoundPath) -> WorkspacePath {
         self.path_in(target.folder, &target.inside)
     }
 
-    pub(super) fn target_of(&self, given: &str) -> Result<Target, PathError> {
+    pub(super) fn target_of(&self, given: &str) -> Result<FoundPath, PathError> {
         let named = unquoted(given);
         let path = self.absolute(named.as_deref().unwrap_or(given))?;
         let deceptive = path.to_string_lossy().chars().any(is_deceptive);
@@ -119,7 +119,7 @@ impl Workspace {
     }
 
     /// Resolves an absolute path.
-    fn follow(&self, path: &Path, given: &str) -> Result<Target, PathError> {
+    fn follow(&self, path: &Path, given: &str) -> Result<FoundPath, PathError> {
         let mut walker = Walker::new(self, given);
         walker.follow(path)?;
         let Walker { at, passed, .. } = walker;
@@ -129,7 +129,7 @@ impl Workspace {
             return Err(PathError::Own(given.to_owned()));
         }
         self.check_in_place(folder)?;
-        Ok(Target { folder, at, inside, passed })
+        Ok(FoundPath { folder, at, inside, passed })
     }
 
     /// Refuses a folder whose path now leads to another one.
@@ -210,16 +210,14 @@ impl Workspace {
     /// Other names of a path through links with protected names at the top of a folder. A program
     /// that looks for such a name reaches the path by it.
     fn by_protected_links(&self, path: &Path) -> Vec<PathBuf> {
-        let links = self.canonical.iter().flat_map(|folder| {
-            protected_roots()
-                .map(|name| (name, folder.join(name)))
-                .filter(|(_, at)| at.is_symlink())
-        });
+        let links = self.canonical.iter().flat_map(|folder| protected_links(folder));
         links
             .filter_map(|(name, at)| {
                 let mut walker = Walker::new(self, name);
                 walker.follow(&at).ok()?;
-                Some(Path::new(name).join(below(path, &walker.at, Case::HERE)?))
+                let inside = below(path, &walker.at, Case::HERE)?;
+                // Without a slash at the end.
+                Some(Path::new(name).join(inside).components().collect())
             })
             .collect()
     }
@@ -241,6 +239,19 @@ impl Workspace {
         below(home, &self.canonical[folder], Case::HERE)?;
         Some(Path::new("~").join(below(path, home, Case::HERE)?))
     }
+}
+
+/// Links at the top of a folder whose names are protected in any case, with the protected name.
+fn protected_links(folder: &Path) -> Vec<(&'static str, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return protected_roots().map(|name| (name, folder.join(name))).collect();
+    };
+    let links = entries.flatten().filter(|it| it.file_type().is_ok_and(|kind| kind.is_symlink()));
+    let named = links.filter_map(|link| {
+        let name = plain(&link.file_name().to_string_lossy());
+        Some((protected_roots().find(|root| *root == name)?, link.path()))
+    });
+    named.collect()
 }
 
 fn is_uri(given: &str) -> bool {

@@ -207,6 +207,7 @@ fn a_file_has_every_name_by_which_links_lead_to_it() {
     fs::create_dir_all(place.at("ws/conf")).expect("a folder");
     place.link("conf", "ws/.vscode");
     place.link(".vscode", "ws/vs");
+    place.link("src/notes.md", "ws/AGENTS.md");
     let names = |workspace: &Workspace, given: &str| {
         let path = workspace.resolve(given).expect("inside");
         let names: BTreeSet<String> =
@@ -218,6 +219,7 @@ fn a_file_has_every_name_by_which_links_lead_to_it() {
         ("conf/x", ".vscode/x conf/x"),
         (".vscode/x", ".vscode/x conf/x"),
         ("vs/x", ".vscode/x conf/x vs/x"),
+        ("src/notes.md", "agents.md src/notes.md"),
     ] {
         assert_eq!(names(&place.workspace, given), expected, "{given}");
     }
