@@ -112,19 +112,14 @@ pub(crate) async fn run_tool(
     // For the model and the user interface: a command may have printed a key.
     let redactor = secrets::redactor();
     let content = redactor.text(outcome.content.as_str()).into_owned();
-    let update = outcome.update;
-    let detail = update.detail.map(|text| redactor.text(&text).into_owned());
+    let mut update = outcome.update;
+    let detail = update.detail.take().map(|text| redactor.text(&text).into_owned());
     let is_error = update.state != Some(ToolState::Done);
-    let touched =
-        update.edited.clone().or(update.read_text.as_ref().map(|saw| saw.key.to_string()));
-    let near = match touched.filter(|_| trusted) {
-        Some(file) => {
-            let look = move || instructions::around(&workspace, &docs, &sources, &file);
-            tokio::task::spawn_blocking(look).await.unwrap_or_default()
-        }
-        None => Vec::new(),
-    };
-    progress.update(ToolUpdate { detail, near, ..update });
+    if let Some(file) = update.edited.clone().filter(|_| trusted) {
+        let look = move || instructions::around(&workspace, &docs, &sources, &file);
+        update.near = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    }
+    progress.update(ToolUpdate { detail, ..update });
     mailbox.input(Input::ToolDone { call_id: call.id, content, is_error });
 }
 
@@ -140,7 +135,8 @@ struct Outcome {
 
 impl Outcome {
     fn of_output(output: ToolOutput, touched: Option<String>) -> Self {
-        let ToolOutput { content, detail, is_error, kind, lines, stats, read_text, .. } = output;
+        let ToolOutput { content, detail, is_error, kind, lines, stats, read_text, near, .. } =
+            output;
         let state = if is_error { ToolState::Failed } else { ToolState::Done };
         let edited = touched.filter(|_| !is_error);
         let update = ToolUpdate {
@@ -151,6 +147,7 @@ impl Outcome {
             stats,
             edited,
             read_text,
+            near,
             ..ToolUpdate::default()
         };
         Self { content, inputs: output.news, update }
@@ -223,11 +220,7 @@ async fn run(
             Consent::Refused(reason) => return Ok(Outcome::declined(reason)),
         };
     if !matches!(access, Access::Read { .. } | Access::Process) && !parsed.is_change() {
-        context.begin().await.map_err(|reason| {
-            ToolFailure::Tell(format!(
-                "Nothing was done: the session cannot be saved ({reason}), and nothing is changed until it can. Tell the user."
-            ))
-        })?;
+        context.begin().await.map_err(|reason| ToolFailure::unsaved(&reason))?;
     }
     progress.update(ToolUpdate { state: Some(ToolState::Running), ..ToolUpdate::default() });
     let edited = approval::uri(&access).filter(|_| access.kind() == AccessKind::Edit);

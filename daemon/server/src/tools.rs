@@ -6,7 +6,10 @@
 use std::{ops::Range, sync::Arc};
 
 pub use cairn_core::policy::Access;
-use cairn_core::{marks::ModelText, model::ToolSpec, policy::command::CommandRules, turn::Input};
+use cairn_core::{
+    marks::ModelText, model::ToolSpec, policy::command::CommandRules,
+    prompt::instructions::Instructions, turn::Input,
+};
 use cairn_protocol::{Preview, ToolKind, ToolLabel, ToolStats};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde_json::{Value, json};
@@ -184,6 +187,8 @@ pub struct ToolOutput {
     pub stats: Option<ToolStats>,
     /// Text of a file that the model has read or written.
     pub read_text: Option<ReadText>,
+    /// Instructions around the file that was read.
+    pub near: Vec<Instructions>,
     /// Control files that a command made or changed; they are in quarantine.
     pub left: QuarantineReport,
     /// Process that the call left.

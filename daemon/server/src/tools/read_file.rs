@@ -18,7 +18,7 @@ use super::{
     snapshot,
 };
 use crate::{
-    images,
+    images, instructions,
     workspace::{Entry, ReadError, TRAPPED, Walked, WorkspacePath},
 };
 
@@ -84,12 +84,16 @@ fn read(
     if snapshot.unsaved {
         content.own(UNSAVED);
     }
+    let key = path.key();
+    let ToolContext { workspace, docs, sources, .. } = context;
+    let near = context.trusted.then(|| instructions::around(workspace, docs, sources, &key));
     let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
     Ok(ToolOutput {
         content,
         lines: Some(lines),
         stats: Some(stats),
-        read_text: Some(ReadText { key: path.key(), text: snapshot.text }),
+        near: near.unwrap_or_default(),
+        read_text: Some(ReadText { key, text: snapshot.text }),
         ..ToolOutput::default()
     })
 }
