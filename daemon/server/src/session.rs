@@ -36,6 +36,7 @@ use crate::{
 
 mod approvals;
 mod attachments;
+mod background;
 mod configuration;
 mod context;
 mod effects;
@@ -198,22 +199,6 @@ impl Sessions {
             SessionEvent::Storage(state) => self.status.on_storage(state),
         }
         self.settle(reviews);
-    }
-
-    /// Waits in the background, then continues with the result.
-    fn after<T: Send + 'static>(
-        &self,
-        wait: impl Future<Output = T> + Send + 'static,
-        then: impl FnOnce(&mut Self, T, &mut Reviews) + Send + 'static,
-    ) {
-        let mailbox = self.mailbox.clone();
-        self.services.spawn(async move {
-            let found = wait.await;
-            let then = move |sessions: &mut Self, reviews: &mut Reviews| {
-                then(sessions, found, reviews);
-            };
-            mailbox.send(SessionEvent::Then(Box::new(then)));
-        });
     }
 
     fn on_turn_news(
