@@ -73,15 +73,17 @@ impl ReviewLine {
 #[derive(Debug)]
 pub struct ReviewStore {
     orders: mpsc::Sender<Order>,
+    /// Owner of the files. Ends when `orders` is dropped.
+    thread: thread::JoinHandle<()>,
 }
 
 #[derive(Debug)]
 enum Order {
     Write(ReviewLine),
-    Sync(oneshot::Sender<Result<(), String>>),
-    /// Answered when the lock is free.
-    Close(oneshot::Sender<()>),
+    Sync(Waiting),
 }
+
+type Waiting = oneshot::Sender<Result<(), String>>;
 
 /// Number of decisions that can be undone.
 const DECISIONS_KEPT: usize = 50;
@@ -119,41 +121,30 @@ impl ReviewStore {
         let (orders, todo) = mpsc::channel();
         let worker =
             Worker { journal, blobs, written, todo: Vec::new(), on_state, state: State::Well };
-        thread::Builder::new().name("reviews".into()).spawn(move || worker.run(&todo))?;
-        Ok((Self { orders }, found))
+        let thread =
+            thread::Builder::new().name("reviews".into()).spawn(move || worker.run(&todo))?;
+        Ok((Self { orders, thread }, found))
     }
 
     /// Saves a line soon.
     pub fn write(&self, line: ReviewLine) {
-        self.order(Order::Write(line));
+        // After the thread has ended, the order is dropped.
+        let _ = self.orders.send(Order::Write(line));
     }
 
     /// Resolves when all earlier changes are durable, or with the error of the attempt to save them.
     pub fn sync(&self) -> oneshot::Receiver<Result<(), String>> {
         let (answer, saved) = oneshot::channel();
-        self.order(Order::Sync(answer));
+        let _ = self.orders.send(Order::Sync(answer));
         saved
     }
 
     /// Saves everything if possible and resolves when the lock is free.
     pub async fn close(self) {
-        let (answer, closed) = oneshot::channel();
-        self.order(Order::Close(answer));
-        let _ = closed.await;
+        let Self { orders, thread } = self;
+        drop(orders);
+        let _ = tokio::task::spawn_blocking(|| thread.join()).await;
     }
-
-    /// Sends an order. If the thread has ended, the order is dropped, and its receiver gets an error.
-    fn order(&self, order: Order) {
-        let _ = self.orders.send(order);
-    }
-}
-
-/// Result of waiting for orders.
-#[derive(Default)]
-struct Gathered {
-    waiting: Vec<oneshot::Sender<Result<(), String>>>,
-    /// Set when the thread must end, with the caller to notify, if any.
-    closing: Option<Option<oneshot::Sender<()>>>,
 }
 
 struct Worker<F> {
@@ -170,7 +161,7 @@ struct Worker<F> {
 impl<F: Fn(State)> Worker<F> {
     fn run(mut self, orders: &mpsc::Receiver<Order>) {
         loop {
-            let Gathered { waiting, closing } = self.gather(orders);
+            let (waiting, closing) = self.gather(orders);
             let saved = self.save().map_err(|error| error.to_string());
             self.tell(match &saved {
                 Ok(()) => State::Well,
@@ -180,21 +171,16 @@ impl<F: Fn(State)> Worker<F> {
                 // Fails only if the caller dropped its receiver.
                 let _ = answer.send(saved.clone());
             }
-            if let Some(closed) = closing {
-                // Releases the lock before the caller is notified.
-                drop(self);
-                if let Some(closed) = closed {
-                    let _ = closed.send(());
-                }
+            if closing {
                 return;
             }
         }
     }
 
     /// Waits for orders. Collects those that no caller waits for during [`PATIENCE`], because each
-    /// key that a user types would otherwise write a text.
-    fn gather(&mut self, orders: &mpsc::Receiver<Order>) -> Gathered {
-        let mut gathered = Gathered::default();
+    /// key that a user types would otherwise write a text. Returns true if no more orders come.
+    fn gather(&mut self, orders: &mpsc::Receiver<Order>) -> (Vec<Waiting>, bool) {
+        let mut waiting = Vec::new();
         let first = if self.todo.is_empty() {
             orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
@@ -204,16 +190,11 @@ impl<F: Fn(State)> Worker<F> {
         let mut next = first;
         loop {
             match next {
-                Ok(Order::Sync(answer)) => gathered.waiting.push(answer),
-                Ok(Order::Close(answer)) => gathered.closing = Some(Some(answer)),
+                Ok(Order::Sync(answer)) => waiting.push(answer),
                 Ok(Order::Write(line)) => self.todo.push(line),
-                Err(RecvTimeoutError::Timeout) => return gathered,
-                Err(RecvTimeoutError::Disconnected) => {
-                    gathered.closing.get_or_insert_with(|| None);
-                    return gathered;
-                }
+                Err(end) => return (waiting, end == RecvTimeoutError::Disconnected),
             }
-            let patience = if gathered.waiting.is_empty() && gathered.closing.is_none() {
+            let patience = if waiting.is_empty() {
                 due.saturating_duration_since(Instant::now())
             } else {
                 Duration::ZERO
@@ -228,7 +209,8 @@ impl<F: Fn(State)> Worker<F> {
         if self.todo.is_empty() {
             return Ok(());
         }
-        let mut batch = Batch::new(&self.blobs, &self.written);
+        let (lines, texts) = (Vec::new(), HashSet::new());
+        let mut batch = Batch { blobs: &self.blobs, written: &self.written, lines, texts };
         self.todo.iter().try_for_each(|line| batch.add(line.clone()))?;
         let Batch { lines, texts, .. } = batch;
         self.journal.append(&lines)?;
@@ -279,16 +261,9 @@ struct Batch<'a> {
     lines: Vec<Vec<u8>>,
     /// Texts that are among these lines.
     texts: HashSet<Sha256Hex>,
-    /// Recent texts. Records repeat texts, so these are not hashed again.
-    recent: Vec<(Text, Sha256Hex)>,
 }
 
-impl<'a> Batch<'a> {
-    fn new(blobs: &'a Blobs, written: &'a HashSet<Sha256Hex>) -> Self {
-        let (lines, texts, recent) = (Vec::new(), HashSet::new(), Vec::new());
-        Self { blobs, written, lines, texts, recent }
-    }
-
+impl Batch<'_> {
     fn add(&mut self, mut line: ReviewLine) -> io::Result<()> {
         for part in &mut line.parts() {
             for text in part.texts() {
@@ -301,19 +276,6 @@ impl<'a> Batch<'a> {
 
     /// Stores a text, and returns its name.
     fn name(&mut self, text: &Text) -> io::Result<Sha256Hex> {
-        const MOST_RECENT: usize = 16;
-        let same = |other: &Text| other.len_chars() == text.len_chars() && other == text;
-        if let Some((_, hash)) = self.recent.iter().find(|(other, _)| same(other)) {
-            return Ok(hash.clone());
-        }
-        let hash = self.store(text)?;
-        if self.recent.len() < MOST_RECENT {
-            self.recent.push((text.clone(), hash.clone()));
-        }
-        Ok(hash)
-    }
-
-    fn store(&mut self, text: &Text) -> io::Result<Sha256Hex> {
         let room = self.written.len() + self.texts.len() < MOST_SMALL_TEXTS;
         if text.len_bytes() > SMALL_TEXT || !room {
             return self.blobs.put(text);
