@@ -3,11 +3,10 @@
 //! Knows sessions only as ids: messages for sessions are returned as [`SessionNotice`]s. Must never
 //! wait, nor read a file except in a background task.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use cairn_core::{
-    ids::{FileKey, SessionId, TurnId},
-    plan::Plan,
+    ids::{FileKey, SessionId},
     review::Checkpoint,
 };
 use cairn_protocol::{ApplyEditResult, EditProblem};
@@ -170,15 +169,8 @@ impl Reviews {
     }
 
     /// Remembers how everything is before a turn.
-    pub(crate) fn begin_checkpoint(
-        &mut self,
-        session: SessionId,
-        turn: TurnId,
-        task: String,
-        plan: Plan,
-    ) {
-        let files = BTreeMap::new();
-        self.checkpoints.begin(Checkpoint { turn, session, task, plan, files });
+    pub(crate) fn begin_checkpoint(&mut self, checkpoint: Checkpoint) {
+        self.checkpoints.begin(checkpoint);
     }
 
     /// Takes the queued messages for sessions.

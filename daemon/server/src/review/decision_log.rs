@@ -88,10 +88,7 @@ impl DecisionLog {
         for former in &formers {
             files.store_file(&former.key);
         }
-        if let Some(store) = &files.store {
-            store.write(ReviewLine::Decided(formers.clone()));
-            drop(store.sync());
-        }
+        files.store_now(ReviewLine::Decided(formers.clone()));
         self.stack.push_back(formers);
         while self.stack.len() > MOST_UNDOS {
             self.stack.pop_front();
@@ -101,10 +98,7 @@ impl DecisionLog {
     /// Takes the newest decision, to undo it.
     pub(super) fn pop(&mut self, files: &Files) -> Option<Vec<DecisionUndo>> {
         let formers = self.stack.pop_back()?;
-        if let Some(store) = &files.store {
-            store.write(ReviewLine::Undone);
-            drop(store.sync());
-        }
+        files.store_now(ReviewLine::Undone);
         Some(formers)
     }
 

@@ -120,7 +120,7 @@ impl Reviews {
         key: &FileKey,
         planned: PlannedEdit,
         reply: oneshot::Sender<Proposed>,
-        begun: Option<Saved>,
+        begun: Saved,
     ) {
         let PlannedEdit { transition, waits, notice, then } = planned;
         let label = self.label(key, &transition);
@@ -168,17 +168,9 @@ impl Reviews {
         let (mailbox, editor) = (self.mailbox.clone(), Arc::clone(&self.services.editor));
         self.services.spawn(async move {
             // If this daemon ends before the edit arrives, the next one must know its author.
-            let recorded = match recorded {
-                Some(recorded) => recorded.await.unwrap_or(Ok(())),
-                None => Ok(()),
-            };
+            let recorded = recorded.await.and(begun.await);
             // An undo of the user continues although it could not be recorded.
             let recorded = if of_agent { recorded } else { Ok(()) };
-            let begun = match begun {
-                Some(begun) => begun.await,
-                None => Ok(()),
-            };
-            let recorded = recorded.and(begun);
             let result = apply(recorded, workspace, &key, params, editor.as_ref()).await;
             mailbox.send(ReviewEvent::Applied { edit_id, result });
         });

@@ -1,5 +1,6 @@
 //! The files the agent has proposed something for, by key, and which reads of the disk are news.
 
+use futures_util::future::OptionFuture;
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
     path::{Path, PathBuf},
@@ -7,7 +8,6 @@ use std::{
 };
 
 use cairn_core::{ids::FileKey, review::FileState};
-use tokio::sync::oneshot;
 
 use super::tracked_file::TrackedFile;
 use crate::{
@@ -95,9 +95,17 @@ impl Files {
         }
     }
 
-    /// Resolves when all queued states are on the disk. `None`: no store exists.
-    pub(super) fn persisted(&self) -> Option<oneshot::Receiver<Result<(), String>>> {
-        self.store.as_ref().map(ReviewStore::sync)
+    pub(super) fn store_now(&self, line: ReviewLine) {
+        if let Some(store) = &self.store {
+            store.write(line);
+        }
+        drop(self.persisted());
+    }
+
+    /// Resolves when all queued states are on the disk, at once if no store exists.
+    pub(super) fn persisted(&self) -> impl Future<Output = Result<(), String>> + use<> {
+        let saved = OptionFuture::from(self.store.as_ref().map(ReviewStore::sync));
+        async move { saved.await.and_then(Result::ok).unwrap_or(Ok(())) }
     }
 
     /// Folders above a file that were made for files of the agent, innermost first, as URIs.

@@ -7,6 +7,7 @@ use cairn_core::{
     },
     text::Text,
 };
+use futures_util::future::{FutureExt, ready};
 use tokio::sync::oneshot;
 
 use super::translate::same_but_last_break;
@@ -57,16 +58,11 @@ pub(super) enum EditRequest {
 
 impl EditRequest {
     /// Record that the call of the agent began, if a call requests it.
-    pub(super) fn begun(&self) -> Option<Saved> {
-        match self {
-            Self::Propose(proposal) => Some(proposal.begun.clone()),
-            Self::Reject { .. }
-            | Self::RestoreCheckpoint { .. }
-            | Self::ApplyOutdated(_)
-            | Self::RejectFileOperation
-            | Self::Restore { .. }
-            | Self::MoveAgain { .. } => None,
+    pub(super) fn begun(&self) -> Saved {
+        if let Self::Propose(proposal) = self {
+            return proposal.begun.clone();
         }
+        ready(Ok(())).boxed().shared()
     }
 }
 

@@ -53,7 +53,7 @@ impl Reviews {
         for (key, _) in self.files.entries.iter().filter(|(_, entry)| entry.dirty) {
             self.files.store_file(key);
         }
-        let Some(saved) = self.files.persisted() else { return reply.send(Ok(answer)) };
+        let saved = self.files.persisted();
         self.services.spawn(async move {
             let _ = saved.await;
             reply.send(Ok(answer));
