@@ -307,7 +307,7 @@ impl Session {
         end.unchecked_edits = self.reminders.lacks_check();
         self.ended_usage = (turn.rounds, turn.usage);
         self.notices.extend(turn.steers.iter().map(memory::unheard));
-        if !turn.compaction.is_all() {
+        if !turn.compaction.only {
             self.interrupted = !matches!(end.reason, EndReason::Completed | EndReason::NeedsInput);
         }
         if std::mem::take(&mut self.expanded) {

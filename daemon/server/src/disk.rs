@@ -7,13 +7,13 @@ use std::{fs::File, io, sync::Arc};
 
 use cairn_core::{
     edit,
-    text::{Decoded, FileEncoding, Position, Text, Unencodable, encode},
+    text::{Decoded, FileEncoding, Position, Text, encode},
 };
 use cairn_protocol::{ApplyEditParams, ApplyEditResult, FileChange, RefusedEdit, TextEdit};
 
 use crate::{
     ports::text_hash,
-    workspace::{Done, PathError, ReadError, Workspace, WorkspacePath},
+    workspace::{Done, ReadError, Workspace, WorkspacePath},
 };
 
 /// Applies a change to one file. The result holds the reason for a refusal.
@@ -33,20 +33,12 @@ struct Refusal {
 }
 
 impl Refusal {
+    fn failed(message: impl ToString) -> Self {
+        Self { reason: RefusedEdit::Failed, message: message.to_string() }
+    }
+
     fn stale() -> Self {
         Self { reason: RefusedEdit::Stale, message: "the file is another one by now".into() }
-    }
-}
-
-impl From<PathError> for Refusal {
-    fn from(error: PathError) -> Self {
-        Self { reason: RefusedEdit::Failed, message: error.to_string() }
-    }
-}
-
-impl From<Unencodable> for Refusal {
-    fn from(error: Unencodable) -> Self {
-        Self { reason: RefusedEdit::Failed, message: error.to_string() }
     }
 }
 
@@ -54,7 +46,7 @@ impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::AlreadyExists => Self::stale(),
-            _ => Self { reason: RefusedEdit::Failed, message: error.to_string() },
+            _ => Self::failed(error),
         }
     }
 }
@@ -73,17 +65,17 @@ impl From<ReadError> for Refusal {
 
 fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal> {
     // A link that replaced the path since the decision must not redirect the change.
-    let path = workspace.exactly(&params.uri)?;
+    let path = workspace.exactly(&params.uri).map_err(Refusal::failed)?;
     match &params.change {
         FileChange::Create { text } => {
             let encoding = match &params.encoding {
                 None => FileEncoding::UTF_8,
-                Some(it) => FileEncoding::of_label(&it.name, it.bom).ok_or_else(|| Refusal {
-                    reason: RefusedEdit::Failed,
-                    message: format!("the encoding {} is not known", it.name),
+                Some(it) => FileEncoding::of_label(&it.name, it.bom).ok_or_else(|| {
+                    Refusal::failed(format!("the encoding {} is not known", it.name))
                 })?,
             };
-            Ok(workspace.create_new(&path, &encode(&Text::new(text), encoding)?)?)
+            Ok(workspace
+                .create_new(&path, &encode(&Text::new(text), encoding).map_err(Refusal::failed)?)?)
         }
         FileChange::Edit { expected_hash, edits, .. } => {
             let (decoded, file) = writable(workspace, &path)?;
@@ -95,7 +87,7 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
                 let shown = shown(&text, expected_hash).ok_or_else(Refusal::stale)?;
                 Text::new(&edit::rewrite(&text, &edited(shown, edits).to_string()))
             };
-            let bytes = encode(&new, decoded.encoding)?;
+            let bytes = encode(&new, decoded.encoding).map_err(Refusal::failed)?;
             done(workspace.replace(&path, &file, &bytes)?)
         }
         FileChange::Delete { expected_hash, empty_folders } => {
@@ -106,7 +98,7 @@ fn write(params: &ApplyEditParams, workspace: &Workspace) -> Result<(), Refusal>
         }
         FileChange::Rename { to, expected_hash, empty_folders } => {
             let (_, file) = expected(workspace, &path, expected_hash)?;
-            let to = workspace.exactly(to)?;
+            let to = workspace.exactly(to).map_err(Refusal::failed)?;
             if workspace.is_there(&to) {
                 return Err(Refusal::stale());
             }

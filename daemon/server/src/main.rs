@@ -67,13 +67,11 @@ fn serve(runtime: &Runtime) -> ExitCode {
     };
     let farewell = async { exec::kill_all() };
     // Not `tokio::io::stdout`: it has a buffer of lines, which splits each message into two writes.
-    let output = match rustix::stdio::stdout().try_clone_to_owned() {
-        Ok(output) => tokio::fs::File::from_std(output.into()),
-        Err(error) => {
-            complain(&format!("cairn: no standard output: {error}\n"));
-            return ExitCode::FAILURE;
-        }
+    let Ok(output) = rustix::stdio::stdout().try_clone_to_owned() else {
+        complain("cairn: the standard output cannot be used\n");
+        return ExitCode::FAILURE;
     };
+    let output = tokio::fs::File::from_std(output.into());
     let session = lsp::serve(tokio::io::stdin(), output, start, asked_to_end, farewell);
     let code = runtime.block_on(session).code();
     // Not the runtime's shutdown: it would wait for the pending read of stdin.

@@ -66,7 +66,6 @@ const MODULES: &[(&str, &[&str])] = &[
             "ports",
             "processes",
             "secrets",
-            "store",
             "tools",
             "workspace",
         ],

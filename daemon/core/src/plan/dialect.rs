@@ -12,7 +12,7 @@ mod table;
 
 use serde_json::{Map, Value, json};
 
-pub(super) use self::table::status_of;
+pub(super) use self::table::{ACTIVE_FORM, status_of};
 use self::table::{DialectWords, Ids};
 use super::{Draft, Faults, graph::TaskTool, rules};
 use crate::{
@@ -213,10 +213,6 @@ impl ListDialect {
         self.entry().content
     }
 
-    pub(super) fn active_form_field(self) -> &'static str {
-        table::ACTIVE_FORM
-    }
-
     fn entry(self) -> &'static DialectWords {
         &table::TABLE[self as usize]
     }
@@ -250,10 +246,10 @@ impl ListDialect {
         if entry.requires_active_form {
             let about = "The step while it is worked on: `Adding a retry to the upload`";
             item.insert(
-                table::ACTIVE_FORM.into(),
+                ACTIVE_FORM.into(),
                 json!({ "type": "string", "minLength": 1, "description": about }),
             );
-            required.push(table::ACTIVE_FORM);
+            required.push(ACTIVE_FORM);
         }
 
         let mut properties = Map::new();

@@ -1,6 +1,6 @@
 //! Rules for a new list. The checks collect all faults and change nothing.
 
-use super::{Draft, FaultKind, Faults, ListDialect, Status};
+use super::{Draft, FaultKind, Faults, ListDialect, Status, dialect::ACTIVE_FORM};
 
 pub(super) const MAX_ITEMS: usize = 20;
 const MAX_TEXT: usize = 1_000;
@@ -25,7 +25,7 @@ pub(super) fn check(
         }
         let active_form = draft.active_form.as_ref();
         if let Some(kind) = active_form.and_then(|form| text_fault(form, MAX_TEXT)) {
-            fault(dialect.active_form_field(), kind);
+            fault(ACTIVE_FORM, kind);
         }
         if draft.status == Status::InProgress {
             match in_progress {

@@ -54,7 +54,7 @@ pub(super) struct CompactionState {
     /// Requested by the user; starts before the next request.
     asked: bool,
     /// The turn exists only to compact.
-    only: bool,
+    pub(super) only: bool,
     running: Option<Compaction>,
     /// The server refused a request as too long, and none was answered since.
     overflowed: bool,
@@ -330,11 +330,5 @@ impl Session {
         } else {
             self.call_model();
         }
-    }
-}
-
-impl CompactionState {
-    pub(super) fn is_all(&self) -> bool {
-        self.only
     }
 }

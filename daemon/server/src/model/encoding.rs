@@ -161,16 +161,14 @@ impl CallIds {
                 return Err(protocol(format!("two tool calls have the same id {id:?}")));
             }
             // Replaces ids such as `call_0` that a server uses again in each answer.
-            if self.rule.takes(id) && !self.is_taken(id) {
+            let written = Value::from(id).to_string();
+            let is_new = memmem::find(&self.conversation, written.as_bytes()).is_none();
+            if is_new && self.rule.takes(id) {
                 return Ok(id.into());
             }
         }
         self.made += 1;
         Ok(format!("{}_{}", self.prefix, self.made).into())
-    }
-
-    fn is_taken(&self, id: &str) -> bool {
-        memmem::find(&self.conversation, Value::from(id).to_string().as_bytes()).is_some()
     }
 }
 

@@ -4,16 +4,13 @@
 
 use std::sync::Arc;
 
-use cairn_core::{
-    context::{self, Shortened},
-    model::ToolSpec,
-};
+use cairn_core::{context, model::ToolSpec};
 use cairn_protocol::TurnNotice;
 
 use super::{configuration::Configuration, entry::SessionEntry, problem};
 use crate::{
     model::{ModelRequest, window},
-    runner, shortened,
+    runner,
 };
 
 impl SessionEntry {
@@ -72,11 +69,6 @@ impl SessionEntry {
         let (counted, sent) = (problem::tokens(counted), problem::tokens(sent));
         let notice = TurnNotice::RequestLikelyCut { counted, sent };
         self.turn_notice(&self.newest_turn(), notice);
-    }
-
-    pub(super) fn on_shortened(&mut self, shortened: &Shortened) {
-        self.show_notice(&shortened::notice(shortened));
-        self.publish_usage();
     }
 
     /// Sends the request again after a delay, unless the turn ends before.

@@ -2,13 +2,14 @@
 //!
 //! Inputs that an effect causes are queued; [`Sessions::settle`] processes the queue.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use cairn_core::{
     conversation::ToolCall,
     ids::{SessionId, TurnId},
     model::ModelEvent,
     plan::graph::TaskTool,
+    review::Checkpoint,
     turn::{self, Effect, End, Input},
 };
 use cairn_protocol::{
@@ -20,7 +21,7 @@ use crate::{
     model::problem::retry_reason,
     ports::{Questions, ToolUpdate},
     review::Reviews,
-    runner,
+    runner, shortened,
     store::sessions::{EndedLine, Line},
     tools::ToolContext,
 };
@@ -36,7 +37,8 @@ impl Sessions {
                 SessionStep::Checkpoint { session, turn, task } => {
                     if let Some(entry) = self.entries.get(&session) {
                         let plan = entry.machine.plan().clone();
-                        reviews.begin_checkpoint(session, turn, task, plan);
+                        let files = BTreeMap::new();
+                        reviews.begin_checkpoint(Checkpoint { turn, session, task, plan, files });
                     }
                 }
                 SessionStep::TurnEnded { session, turn, end } => {
@@ -104,7 +106,10 @@ impl Sessions {
                 let input = Input::PendingEdits { proposals: reviews.pending_edits(session_id) };
                 self.steps.input(session_id, &session.newest_turn(), input);
             }
-            Effect::Shortened(shortened) => session.on_shortened(&shortened),
+            Effect::Shortened(shortened) => {
+                session.show_notice(&shortened::notice(&shortened));
+                session.publish_usage();
+            }
             Effect::WindowLearned { tokens } => {
                 self.config.learned_window = Some((self.config.generation, tokens));
             }

@@ -306,28 +306,26 @@ fn listed(folder: &Path, entry: &Entry, mine: Option<&SessionFlags>) -> Option<S
         }
     };
     let millis = entry.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    let Digest { task, facts, turns, running, done, open, end, last_line, queued, cost_micros } =
-        digest;
-    let state = match (running, mine.is_some_and(|mine| mine.waiting)) {
+    let state = match (digest.running, mine.is_some_and(|mine| mine.waiting)) {
         (true, true) => SessionState::Waiting,
         (true, false) => SessionState::Running,
         (false, _) => SessionState::Ended,
     };
     Some(SessionSummary {
         session_id: (&entry.id).into(),
-        task,
-        facts,
+        task: digest.task,
+        facts: digest.facts,
         updated_ms: u64::try_from(millis).unwrap_or(u64::MAX),
-        turns,
-        running,
+        turns: digest.turns,
+        running: digest.running,
         state: Some(state),
-        end,
-        last_line,
+        end: digest.end,
+        last_line: digest.last_line,
         pending_edits: mine.map_or(0, |mine| mine.pending),
-        queued: queued.unwrap_or(0),
-        cost_micros,
-        done_items: done,
-        open_items: open,
+        queued: digest.queued.unwrap_or(0),
+        cost_micros: digest.cost_micros,
+        done_items: digest.done,
+        open_items: digest.open,
         current: mine.is_some_and(|mine| mine.current),
         locked_elsewhere,
     })

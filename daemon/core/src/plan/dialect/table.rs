@@ -2,7 +2,7 @@
 
 use crate::plan::Status;
 
-pub(super) const ACTIVE_FORM: &str = "activeForm";
+pub(in crate::plan) const ACTIVE_FORM: &str = "activeForm";
 
 pub(super) const ACTIVE_FORM_ALIASES: [&str; 2] = [ACTIVE_FORM, "active_form"];
 

@@ -199,7 +199,8 @@ impl Processes {
             let status = loop {
                 self.send_kill(has_reported);
                 // The leader is reaped last.
-                let ended = if all_gone(&first) { child.try_wait() } else { Ok(None) };
+                let left = first.iter().filter(|process| !process.kill_and_check()).count();
+                let ended = if left == 0 { child.try_wait() } else { Ok(None) };
                 match ended {
                     Ok(Some(status)) => break status,
                     Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL),
@@ -236,11 +237,6 @@ impl Processes {
         let too_many_processes = report.too_many_processes;
         ProcessEnd { exit, left_running, too_many_processes, start_error }
     }
-}
-
-/// Kills and reaps processes. True when all are gone.
-fn all_gone(processes: &[Process]) -> bool {
-    processes.iter().filter(|process| !process.kill_and_check()).count() == 0
 }
 
 fn exit_of(status: ExitStatus) -> Exit {

@@ -150,7 +150,9 @@ impl PrivateFolders {
     ) -> io::Result<Arc<PrivateHome>> {
         places.sort();
         let mut homes = self.homes.lock();
-        homes.sweep();
+        // Removes retired folders that no sandbox uses.
+        let is_used = |home: &Arc<PrivateHome>| Arc::strong_count(home) > 1;
+        homes.retired.retain(|home| is_used(home) || remove_tree_at(&home.0).is_err());
         if let Some(at) = homes.known.iter().position(|(known, _)| *known == places) {
             let (_, home) = &homes.known[at];
             if !fresh && home.is_intact(&places) {
@@ -179,14 +181,6 @@ impl PrivateFolders {
         fs::write(&path, text)?;
         copies.insert(text.to_owned(), path.clone());
         Ok(path)
-    }
-}
-
-impl Homes {
-    /// Removes retired folders that no sandbox uses.
-    fn sweep(&mut self) {
-        let is_used = |home: &Arc<PrivateHome>| Arc::strong_count(home) > 1;
-        self.retired.retain(|home| is_used(home) || remove_tree_at(&home.0).is_err());
     }
 }
 
