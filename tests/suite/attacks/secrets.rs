@@ -317,7 +317,9 @@ async fn other_programs_of_the_user_cannot_read_the_daemons_memory() {
 #[tokio::test]
 async fn state_files_are_private_to_the_user() {
     let settings = json!({ "plan": { "dialect": "tasks", "initialReminder": false } });
-    let test = TestDaemon::with(Wire::Anthropic, &[("a", "one\n"), ("b", "two\n")], settings).await;
+    // A small text is in the journal, and no file.
+    let large = format!("one\n{}", "two\n".repeat(5_000));
+    let test = TestDaemon::with(Wire::Anthropic, &[("a", &large), ("b", "two\n")], settings).await;
     test.editor.will_answer(allow());
     let end = test
         .play([
