@@ -213,9 +213,7 @@ impl Workspace {
         let links = self.canonical.iter().flat_map(|folder| protected_links(folder));
         links
             .filter_map(|(name, at)| {
-                let mut walker = Walker::new(self, name);
-                walker.follow(&at).ok()?;
-                let inside = below(path, &walker.at, Case::HERE)?;
+                let inside = below(path, &self.where_it_leads(&at)?, Case::HERE)?;
                 // Without a slash at the end.
                 Some(Path::new(name).join(inside).components().collect())
             })
