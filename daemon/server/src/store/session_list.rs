@@ -142,7 +142,7 @@ pub fn page(
 
 /// Creates a session with the conversation of another one, up to the end of a turn. Without `at_turn`
 /// that is the newest turn that has ended, or with `whole` the whole conversation. Returns the facts
-/// of the other one, which may be newer than what is copied.
+/// of the other one, which may be newer than the copied part.
 pub fn fork(
     folder: &Path,
     from: &SessionId,
