@@ -3,7 +3,7 @@
 //! Offsets count chars (Unicode scalar values). Lines end at `\n`, `\r\n` or `\r`, as in LSP.
 //! Never panics on a position, offset or line from outside: each is clamped.
 
-use std::{fmt, ops::Range};
+use std::{borrow::Cow, fmt, ops::Range};
 
 use ropey::Rope;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -151,6 +151,11 @@ impl Text {
     #[must_use]
     pub fn lines_slice(&self, lines: Range<usize>) -> String {
         self.slice(self.lines_to_chars(&lines))
+    }
+
+    /// Lines from this one on, with their line endings.
+    pub fn lines_from(&self, line: usize) -> impl Iterator<Item = Cow<'_, str>> {
+        self.0.lines_at(line.min(self.len_lines())).map(Cow::from)
     }
 
     /// Range of chars of whole lines.

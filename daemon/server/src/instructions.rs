@@ -12,7 +12,7 @@ use cairn_core::prompt::instructions::{Instructions, fit};
 use crate::{
     docs::Docs,
     small_file,
-    workspace::{Workspace, WorkspacePath, path_of},
+    workspace::{Workspace, WorkspacePath, key_of, path_of},
 };
 
 mod sources;
@@ -35,7 +35,8 @@ pub(crate) fn at_start(
     config: Option<&Path>,
 ) -> Vec<Instructions> {
     let finder = Finder { workspace, docs, sources };
-    let above = active.into_iter().flat_map(|file| finder.above(file));
+    let active = active.and_then(|file| path_of(&workspace.key(file).ok()?));
+    let above = active.iter().flat_map(|file| finder.above(file));
     let roots = workspace.folders().iter().flat_map(|folder| finder.in_folder(folder));
     let own = config.and_then(|folder| own(&folder.join(OWN)));
     let mut found: Vec<(String, String)> = Vec::new();
@@ -52,12 +53,12 @@ pub(crate) fn users_own(config: Option<&Path>) -> Vec<Instructions> {
     fit(config.and_then(|folder| own(&folder.join(OWN))))
 }
 
-/// Instructions in the folder of a file and those above it.
+/// Instructions in the folder of a file, given by its resolved path, and those above it.
 pub(crate) fn around(
     workspace: &Workspace,
     docs: &Docs,
     sources: &Sources,
-    file: &str,
+    file: &Path,
 ) -> Vec<Instructions> {
     fit(Finder { workspace, docs, sources }.above(file))
 }
@@ -70,8 +71,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn above(&self, file: &str) -> Vec<(String, String)> {
-        let file = self.workspace.key(file).ok().and_then(|key| path_of(&key)).unwrap_or_default();
+    fn above(&self, file: &Path) -> Vec<(String, String)> {
         let folders = file.ancestors().skip(1);
         let inside = folders.take_while(|folder| self.workspace.folder_of(folder).is_some());
         inside.flat_map(|folder| self.in_folder(folder)).collect()
@@ -94,13 +94,11 @@ impl Finder<'_> {
 
 /// Resolved path and text of an instruction file.
 fn text_of(workspace: &Workspace, docs: &Docs, called: &Path) -> Option<(WorkspacePath, String)> {
-    let name = called.to_string_lossy();
-    let is_open = || workspace.key(&name).is_ok_and(|key| docs.get(&key).is_some());
     // Most folders have none, and to resolve a path takes longer.
-    if !called.exists() && !is_open() {
+    if !called.exists() && key_of(called).is_none_or(|key| docs.get(&key).is_none()) {
         return None;
     }
-    let path = workspace.resolve(&name).ok()?;
+    let path = workspace.resolve(&called.to_string_lossy()).ok()?;
     // A link to a secret must not reach the model without approval.
     if path.is_secret() {
         return None;
@@ -158,10 +156,10 @@ mod tests {
         ];
         assert_eq!(names(&found), expected);
         assert_eq!(
-            names(&around(&workspace, &docs, &sources, "first/c/x")),
+            names(&around(&workspace, &docs, &sources, &folder.path().join("first/c/x"))),
             ["first/c/AGENTS.md", "first/AGENTS.md"]
         );
-        assert!(around(&workspace, &docs, &sources, "../x").is_empty());
+        assert!(around(&workspace, &docs, &sources, &folder.path().join("x")).is_empty());
         let found = at_start(&workspace, &docs, &sources, None, None);
         assert_eq!(names(&found), ["first/AGENTS.md", "second/AGENTS.md"]);
     }

@@ -24,6 +24,7 @@ use crate::{
     ports::{ToolUpdate, TurnMailbox},
     secrets,
     tools::{Access, Approved, Call, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
+    workspace::path_of,
 };
 
 mod consent;
@@ -115,7 +116,7 @@ pub(crate) async fn run_tool(
     let mut update = outcome.update;
     let detail = update.detail.take().map(|text| redactor.text(&text).into_owned());
     let is_error = update.state != Some(ToolState::Done);
-    if let Some(file) = update.edited.clone().filter(|_| trusted) {
+    if let Some(file) = update.edited.as_deref().and_then(path_of).filter(|_| trusted) {
         let look = move || instructions::around(&workspace, &docs, &sources, &file);
         update.near = tokio::task::spawn_blocking(look).await.unwrap_or_default();
     }

@@ -56,9 +56,10 @@ fn spans(change: &Change, after: &Text) -> Vec<Range<usize>> {
 /// The lines as `read_file` shows them.
 pub(super) fn numbered(text: &Text, lines: Range<usize>) -> String {
     let mut out = String::new();
-    for line in lines {
-        let shown: String = text.lines_slice(line..line + 1).chars().take(MOST_CHARS).collect();
-        out += &format!("{}\t{}\n", line + 1, shown.trim_end_matches(['\n', '\r']));
+    for (line, whole) in text.lines_from(lines.start).enumerate().take(lines.len()) {
+        let shown: String = whole.chars().take(MOST_CHARS).collect();
+        let number = lines.start + line + 1;
+        out += &format!("{number}\t{}\n", shown.trim_end_matches(['\n', '\r']));
     }
     out
 }

@@ -84,16 +84,15 @@ fn read(
     if snapshot.unsaved {
         content.own(UNSAVED);
     }
-    let key = path.key();
     let ToolContext { workspace, docs, sources, .. } = context;
-    let near = context.trusted.then(|| instructions::around(workspace, docs, sources, &key));
+    let near = || instructions::around(workspace, docs, sources, path.as_path());
     let stats = ToolStats { lines: Some(lines.end - lines.start), ..ToolStats::default() };
     Ok(ToolOutput {
         content,
         lines: Some(lines),
         stats: Some(stats),
-        near: near.unwrap_or_default(),
-        read_text: Some(ReadText { key, text: snapshot.text }),
+        near: context.trusted.then(near).unwrap_or_default(),
+        read_text: Some(ReadText { key: path.key(), text: snapshot.text }),
         ..ToolOutput::default()
     })
 }
@@ -179,15 +178,14 @@ fn numbered(
     let wanted = total.min((offset - 1).saturating_add(limit.min(MAX_LINES)));
     let mut out = String::new();
     let mut shown = offset - 1;
-    while shown < wanted {
-        let line = text.lines_slice(shown..shown + 1);
+    for line in text.lines_from(shown).take(wanted - shown) {
         let line = line.trim_end_matches(['\n', '\r']);
-        let chars = line.chars().count();
-        let piece = if chars > MAX_LINE_CHARS {
-            let start: String = line.chars().take(MAX_LINE_CHARS).collect();
-            format!("{}\t{start}… [{} more characters]\n", shown + 1, chars - MAX_LINE_CHARS)
-        } else {
-            format!("{}\t{line}\n", shown + 1)
+        let piece = match line.char_indices().nth(MAX_LINE_CHARS) {
+            Some((cut, _)) => {
+                let (start, more) = (&line[..cut], line[cut..].chars().count());
+                format!("{}\t{start}… [{more} more characters]\n", shown + 1)
+            }
+            None => format!("{}\t{line}\n", shown + 1),
         };
         if out.len() + piece.len() > MAX_BYTES && !out.is_empty() {
             break;

@@ -224,8 +224,9 @@ impl Workspace {
     /// so that it is protected under any name: its programs come first in `PATH` once it is active.
     fn in_environment(&self, folder: usize, inside: &Path) -> Option<PathBuf> {
         let marks = ["pyvenv.cfg", "conda-meta"];
-        let is_one =
-            |at: &&Path| marks.iter().any(|mark| self.held[folder].kind(&at.join(mark)).is_ok());
+        let top = &self.canonical[folder];
+        let has = |path: PathBuf| fs::symlink_metadata(path).is_ok();
+        let is_one = |at: &&Path| marks.iter().any(|mark| has(top.join(at).join(mark)));
         let root = inside.ancestors().skip(1).find(is_one)?;
         Some(Path::new(".venv").join(inside.strip_prefix(root).ok()?))
     }
