@@ -16,15 +16,17 @@ use crate::{
     workspace::{Done, ReadError, Workspace, WorkspacePath},
 };
 
-/// Applies a change to one file. The result holds the reason for a refusal.
+/// Applies a change to one file. The result holds the reason for a refusal. A success has the reason `Closed`:
+/// the file was changed on the disk.
 pub(crate) async fn apply(params: ApplyEditParams, workspace: Arc<Workspace>) -> ApplyEditResult {
     let applied = tokio::task::spawn_blocking(move || write(&params, &workspace)).await;
+    let applied = applied.unwrap_or_else(|error| Err(Refusal::failed(error)));
     let (reason, message) = match applied {
-        Ok(Ok(())) => (None, None),
-        Ok(Err(Refusal { reason, message })) => (Some(reason), Some(message)),
-        Err(error) => (Some(RefusedEdit::Failed), Some(error.to_string())),
+        Ok(()) => (RefusedEdit::Closed, None),
+        Err(Refusal { reason, message }) => (reason, Some(message)),
     };
-    ApplyEditResult { applied: reason.is_none(), reason, message, was_dirty: false }
+    let applied = message.is_none();
+    ApplyEditResult { applied, reason: Some(reason), message, was_dirty: false }
 }
 
 struct Refusal {
@@ -162,12 +164,10 @@ fn done(done: Done) -> Result<(), Refusal> {
 
 /// Removes empty folders, innermost first, and stops at the first that is not empty.
 fn remove_empty(workspace: &Workspace, folders: &[String]) {
-    let mut folders = folders.iter().map(|uri| workspace.exactly(uri));
-    while folders
-        .next()
-        .is_some_and(|folder| folder.is_ok_and(|folder| workspace.remove_empty(&folder).is_ok()))
-    {
-    }
+    let removed = |uri: &String| {
+        workspace.exactly(uri).is_ok_and(|folder| workspace.remove_empty(&folder).is_ok())
+    };
+    let _ = folders.iter().all(removed);
 }
 
 #[cfg(test)]
@@ -189,7 +189,8 @@ mod tests {
         let change = async |name: &str, change: FileChange| {
             let params =
                 ApplyEditParams { uri: uri(name), label: String::new(), encoding: None, change };
-            apply(params, Arc::clone(&workspace)).await.reason
+            let result = apply(params, Arc::clone(&workspace)).await;
+            result.reason.filter(|_| !result.applied)
         };
         let one = || text_hash(&Text::new("one\n"));
         let delete = |expected_hash: String, folders: &[&str]| FileChange::Delete {

@@ -265,11 +265,7 @@ impl Editor for Outbox {
             return async move {
                 let result = Self::edited(question, |result| result).await;
                 match result.reason {
-                    Some(RefusedEdit::Closed) => {
-                        let result = disk::apply(params, workspace).await;
-                        let reason = result.reason.or(Some(RefusedEdit::Closed));
-                        ApplyEditResult { reason, ..result }
-                    }
+                    Some(RefusedEdit::Closed) => disk::apply(params, workspace).await,
                     _ => result,
                 }
             }

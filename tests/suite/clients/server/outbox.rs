@@ -109,22 +109,23 @@ async fn closed_files_are_changed_on_disk_for_a_standard_client() {
         let result = hub.editor.apply(params, workspace()).await;
         (result.applied, result.reason)
     };
+    const ON_DISK: (bool, Option<RefusedEdit>) = (true, Some(RefusedEdit::Closed));
     const STALE: (bool, Option<RefusedEdit>) = (false, Some(RefusedEdit::Stale));
     let create = || FileChange::Create { text: "one\n".into() };
-    assert_eq!(apply(create()).await, (true, None));
+    assert_eq!(apply(create()).await, ON_DISK);
     assert_eq!(apply(create()).await, STALE);
     let edits = [TextEdit { range: range((0, 0), (0, 3)), new_text: "1".into() }];
     let edit = |text| edit(&uri, text, None, &edits).change;
     assert_eq!(apply(edit("another\n")).await, STALE);
     assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
-    assert_eq!(apply(edit("one\n")).await, (true, None));
+    assert_eq!(apply(edit("one\n")).await, ON_DISK);
     assert_eq!(fs::read_to_string(&path).unwrap(), "1\n");
     let delete = |text| FileChange::Delete {
         expected_hash: editor_double::hash(text),
         empty_folders: Vec::new(),
     };
     assert_eq!(apply(delete("one\n")).await, (false, Some(RefusedEdit::Failed)));
-    assert_eq!(apply(delete("1\n")).await, (true, None));
+    assert_eq!(apply(delete("1\n")).await, ON_DISK);
     assert!(!path.exists());
 
     // What it has open it alone can save.
