@@ -9,6 +9,7 @@ use cairn_core::{
 };
 use cairn_protocol::FormChange;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -82,6 +83,8 @@ pub struct Client {
     must_call: bool,
     turns: Turns,
     endpoint: Arc<Endpoint>,
+    /// Tools of the last request, and their encoding: a session sends the same each time.
+    tools: Mutex<(Arc<[ToolSpec]>, Arc<str>)>,
 }
 
 impl Client {
@@ -103,6 +106,7 @@ impl Client {
             must_call: config.must_call,
             turns,
             endpoint: Arc::new(format.endpoint(config, method)),
+            tools: Mutex::new((Arc::default(), "[]".into())),
         }
     }
 
@@ -130,8 +134,19 @@ impl Client {
             Format::Chat if !request.system.is_empty() => openai::system(&request.system),
             _ => Bytes::new(),
         };
-        let tools: Vec<Value> = request.tools.iter().map(tool).collect();
+        let tools = self.encoded(&request.tools, tool);
         body_around(&head, &tools, list, [system, request.messages.clone()])
+    }
+
+    fn encoded(&self, tools: &Arc<[ToolSpec]>, tool: fn(&ToolSpec) -> Value) -> Arc<str> {
+        let mut last = self.tools.lock();
+        if !Arc::ptr_eq(&last.0, tools) {
+            let values: Vec<Value> = tools.iter().map(tool).collect();
+            // Strings and JSON values: encoding them cannot fail.
+            let encoded = serde_json::to_string(&values).unwrap_or_default();
+            *last = (Arc::clone(tools), encoded.into());
+        }
+        Arc::clone(&last.1)
     }
 
     /// Wire values of an item in one of OpenAI's formats.

@@ -431,17 +431,16 @@ fn reason(error: &reqwest::Error) -> String {
 /// conversation is not copied. `list` is the format's name for the list of messages.
 pub(super) fn body_around(
     head: &Value,
-    tools: &[Value],
+    tools: &str,
     list: &str,
     messages: impl IntoIterator<Item = Bytes>,
 ) -> Vec<Bytes> {
     let mut head = head.to_string();
     // `head` is an object with members: drop the brace and continue it.
     head.pop();
-    if !tools.is_empty() {
+    if tools != "[]" {
         head.push_str(",\"tools\":");
-        // Strings and JSON values: encoding them cannot fail.
-        head.push_str(&serde_json::to_string(tools).unwrap_or_default());
+        head.push_str(tools);
     }
     head.push_str(&format!(",\"{list}\":["));
     let mut body = vec![Bytes::from(head)];
