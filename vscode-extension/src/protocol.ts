@@ -27,7 +27,6 @@ export const requests = {
   toolOutput: { method: "agent/tool/output" } as RequestMethod<ToolOutputParams, ToolOutputResult>,
   turnAttachments: { method: "agent/turn/attachments" } as RequestMethod<TurnParams, TurnAttachmentsResult>,
   queueAdd: { method: "agent/queue/add" } as RequestMethod<QueueAddParams, QueueAddResult>,
-  queueEdit: { method: "agent/queue/edit" } as RequestMethod<QueueEditParams, Empty>,
   queueDrop: { method: "agent/queue/drop" } as RequestMethod<FollowUpParams, Empty>,
   queueSend: { method: "agent/queue/send" } as RequestMethod<FollowUpParams, Empty>,
   processStop: { method: "agent/processes/stop" } as RequestMethod<ProcessStopParams, Empty>,
@@ -794,8 +793,6 @@ export type QueueAddResult = {
  * Its turn, if it already started.
  */
 started?: RunTaskResult, };
-
-export type QueueEditParams = { sessionId: string, id: string, text: string, };
 
 export type QueueNotification = { sessionId: string, rev: number, items: Array<FollowUp>, 
 /**

@@ -24,14 +24,6 @@ pub struct QueueAddResult {
     pub started: Option<RunTaskResult>,
 }
 
-/// Replaces the text of a follow-up that has not started.
-#[apply(wire)]
-pub struct QueueEditParams {
-    pub session_id: String,
-    pub id: String,
-    pub text: String,
-}
-
 /// Params of requests about one follow-up.
 #[apply(wire)]
 pub struct FollowUpParams {
@@ -63,7 +55,6 @@ pub struct FollowUp {
 declare_client_requests! {
     REQUESTS:
     QueueAdd("agent/queue/add", QueueAddParams { text, attachments }) -> QueueAddResult,
-    QueueEdit("agent/queue/edit", QueueEditParams { text }) -> Empty,
     QueueDrop("agent/queue/drop", FollowUpParams {}) -> Empty,
     QueueSend("agent/queue/send", FollowUpParams {}) -> Empty,
 }

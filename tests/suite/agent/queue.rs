@@ -3,8 +3,7 @@
 
 use cairn_protocol::{
     Empty, EndReason, ErrorData, ErrorKind, FollowUp, FollowUpParams, Notice, QueueAdd,
-    QueueAddParams, QueueDrop, QueueEdit, QueueEditParams, QueueNotification, QueueSend,
-    RunTaskResult, State, TurnPhase,
+    QueueAddParams, QueueDrop, QueueNotification, QueueSend, RunTaskResult, State, TurnPhase,
 };
 use cairn_tests::model_server::{Gate, Response, Wire};
 
@@ -60,10 +59,7 @@ async fn follow_ups_run_in_order_after_a_completed_turn() {
         }
         let waiting = queue(&test, &turn.session_id).await;
         assert_eq!(texts(&waiting), ["Second", "Third", "Never"]);
-        let [_, third, never] = &waiting.unwrap().items[..] else { panic!("three wait") };
-        let (session_id, id) = (turn.session_id.clone(), third.id.clone());
-        let params = QueueEditParams { session_id, id, text: "Third, changed".into() };
-        test.editor.request::<QueueEdit>(params).await.unwrap();
+        let [_, _, never] = &waiting.unwrap().items[..] else { panic!("three wait") };
         let (session_id, id) = (turn.session_id.clone(), never.id.clone());
         let params = FollowUpParams { session_id, id };
         test.editor.request::<QueueDrop>(params.clone()).await.unwrap();
@@ -72,14 +68,14 @@ async fn follow_ups_run_in_order_after_a_completed_turn() {
         assert_eq!(data.kind, ErrorKind::TurnMismatch);
         test.script([say("Two."), say("Three.")]);
         gate.open();
-        for words in ["Second", "Third, changed"] {
+        for words in ["Second", "Third"] {
             let turn_id = begun(&test, words).await;
             assert_eq!(test.editor.turn_end(&turn_id).await.reason, EndReason::Completed);
         }
         assert_eq!(queue(&test, &turn.session_id).await, None);
         let requests = test.finish().await;
         assert_eq!(requests.len(), 3);
-        assert!(newest(&requests[2]).contains("Third, changed"));
+        assert!(newest(&requests[2]).contains("Third"));
     }
 }
 

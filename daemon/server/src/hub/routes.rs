@@ -3,9 +3,9 @@
 use cairn_protocol::{
     Answer, Baseline, Cancel, CheckModel, Checkpoints, ClientRequest, Compact, Decide,
     DeleteSession, ExportSession, ForkSession, ListRules, ListSessions, Models, OpenSession,
-    PlanHistory, ProcessInput, ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueEdit,
-    QueueSend, RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule,
-    RunTask, SearchSessions, ServerModels, State, Steer, ToolOutput, TurnAttachments, UndoDecision,
+    PlanHistory, ProcessInput, ProcessOutput, ProcessStop, QueueAdd, QueueDrop, QueueSend,
+    RenameSession, RequestProblem, RestoreCheckpoint, RestoreSession, RevokeRule, RunTask,
+    SearchSessions, ServerModels, State, Steer, ToolOutput, TurnAttachments, UndoDecision,
 };
 
 use super::{components::Components, router::Router};
@@ -51,7 +51,6 @@ fn add_turns(router: &mut Router<Components>) {
     router.on::<QueueAdd>(|all, params, reply| {
         requests::queue_add::handle(&mut all.sessions, params, reply, &mut all.reviews);
     });
-    router.answers::<QueueEdit>(requests::queue_edit::handle);
     router.answers::<QueueDrop>(requests::queue_drop::handle);
     router.answers::<QueueSend>(requests::queue_send::handle);
     router.answers::<Cancel>(requests::cancel::handle);

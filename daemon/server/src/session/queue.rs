@@ -63,10 +63,3 @@ impl SessionEntry {
         }
     }
 }
-
-pub(super) fn said(text: String) -> Result<String, RequestError> {
-    if text.trim().is_empty() {
-        return Err(RequestError::from(RequestProblem::EmptyFollowUp));
-    }
-    Ok(text)
-}

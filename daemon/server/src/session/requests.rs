@@ -17,7 +17,6 @@ pub(crate) mod process_output;
 pub(crate) mod process_stop;
 pub(crate) mod queue_add;
 pub(crate) mod queue_drop;
-pub(crate) mod queue_edit;
 pub(crate) mod queue_send;
 pub(crate) mod rename_session;
 pub(crate) mod restore_session;

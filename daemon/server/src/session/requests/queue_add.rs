@@ -9,7 +9,6 @@ use crate::{
     session::{
         Sessions, attachments,
         entry::{TurnStart, new_id},
-        queue::said,
     },
     store::{sessions as store, sessions::FollowUpLine},
 };
@@ -38,9 +37,10 @@ fn queue_add_now(
     QueueAddParams { session_id, text, mode, attachments: _ }: QueueAddParams,
     attached: Vec<Attached>,
 ) -> Result<QueueAddResult, RequestError> {
-    let text = match attached.is_empty() || !text.trim().is_empty() {
-        true => said(text)?,
-        false => store::attachment_names(&attached),
+    let text = match (text.trim().is_empty(), attached.is_empty()) {
+        (false, _) => text,
+        (true, false) => store::attachment_names(&attached),
+        (true, true) => return Err(RequestProblem::EmptyFollowUp.into()),
     };
     let session_id = SessionId::from(session_id);
     let session = sessions.known(&session_id)?;
