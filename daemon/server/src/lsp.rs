@@ -21,6 +21,7 @@ mod outbox;
 mod progress;
 mod review;
 mod standard_client;
+pub mod stdio;
 mod transport;
 
 use std::sync::Arc;

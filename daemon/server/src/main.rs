@@ -36,8 +36,8 @@ fn with_runtime(log: &str, job: impl FnOnce(&Runtime) -> ExitCode) -> ExitCode {
     for fault in faults {
         tracing::warn!("{fault}");
     }
-    // Two threads: one may wait for a file while the hub continues.
-    match Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    // One thread, because threads that wake each other take longer than their work. What blocks runs in the pool.
+    match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             let code = job(&runtime);
             runtime.shutdown_background();
@@ -55,10 +55,7 @@ fn serve(runtime: &Runtime) -> ExitCode {
         tracing::warn!("nothing ends a daemon that hangs: {error}");
     }
     let environment = Environment::read(|name| std::env::var(name).ok());
-    let start = |editor| {
-        let _entered = runtime.enter();
-        hub::spawn(editor, environment)
-    };
+    let start = |editor| hub::spawn(editor, environment);
     let asked_to_end = async {
         if let Err(error) = signals::asked_to_end(true).await {
             tracing::warn!("a signal ends the daemon at once: {error}");
@@ -66,13 +63,15 @@ fn serve(runtime: &Runtime) -> ExitCode {
         }
     };
     let farewell = async { exec::kill_all() };
-    // Not `tokio::io::stdout`: it has a buffer of lines, which splits each message into two writes.
-    let Ok(output) = rustix::stdio::stdout().try_clone_to_owned() else {
-        complain("cairn: the standard output cannot be used\n");
-        return ExitCode::FAILURE;
+    let _entered = runtime.enter();
+    let (input, output) = match lsp::stdio::open() {
+        Ok(streams) => streams,
+        Err(error) => {
+            complain(&format!("cairn: the standard streams cannot be used: {error}\n"));
+            return ExitCode::FAILURE;
+        }
     };
-    let output = tokio::fs::File::from_std(output.into());
-    let session = lsp::serve(tokio::io::stdin(), output, start, asked_to_end, farewell);
+    let session = lsp::serve(input, output, start, asked_to_end, farewell);
     let code = runtime.block_on(session).code();
     // Not the runtime's shutdown: it would wait for the pending read of stdin.
     #[expect(clippy::exit, reason = "the only place that may")]

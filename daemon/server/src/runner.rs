@@ -197,7 +197,8 @@ async fn run(
         let told = format!("{} cannot be run with these arguments.", call.name);
         return Err(ToolFailure::Tell(told));
     };
-    let parsed = tool.parse(arguments.clone(), &context)?;
+    let (given, parser) = (arguments.clone(), context.clone());
+    let parsed = blocking(move || tool.parse(given, &parser)).await??;
     let (access, label) = (parsed.access.clone(), parsed.label.clone());
     let title = label.english();
     progress.update(ToolUpdate {

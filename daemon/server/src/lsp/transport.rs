@@ -237,7 +237,7 @@ async fn write(
     let mut framed = Vec::new();
     while let Some(Queued { body, mut budget }) = queued.recv().await {
         frame(&body, &mut framed);
-        // Let messages of the same moment join: each write to stdout switches threads twice.
+        // Let messages of the same moment join: each write wakes the editor.
         yield_now().await;
         while framed.len() < MAX_WRITE
             && let Ok(next) = queued.try_recv()

@@ -21,6 +21,7 @@ use crate::{
     approval::{self, Approved, Behind, Gate, Question, RuleFolder},
     hooks,
     tools::{Access, Call, ToolContext, ToolFailure, blocking},
+    workspace::Workspace,
 };
 
 pub(super) enum Consent {
@@ -45,7 +46,7 @@ pub(super) async fn consent(
     about: &(dyn Fn() -> Value + Sync),
 ) -> Result<Consent, ToolFailure> {
     let access = &call.access.clone();
-    let rule_folder = &RuleFolder::of(access, &context.workspace);
+    let rule_folder = &Arc::new(looked_at(access, context, RuleFolder::of).await?);
     let behind = match access {
         Access::Command { command, .. } => context.changed.behind(command),
         _ => Behind::default(),
@@ -53,35 +54,36 @@ pub(super) async fn consent(
     let changed = behind.first().map(|file| context.workspace.display(file));
     let Rules { rules, keeps, ended } =
         rules_of(progress, access, rule_folder, context, changed.as_deref()).await;
-    let gate = approval::gate(access, mode, &rules, rule_folder, &context.workspace);
-    // No hook runs for a call that the policy forbids.
-    if let Gate::Closed(reason) = gate {
-        return Ok(Consent::Refused(reason.into()));
-    }
+    let gate = |rules: &Arc<CommandRules>| {
+        let (rules, folder) = (Arc::clone(rules), Arc::clone(rule_folder));
+        looked_at(access, context, move |access, workspace| {
+            approval::gate(access, mode, &rules, &folder, workspace)
+        })
+    };
+    let judged = match gate(&rules).await? {
+        // No hook runs for a call that the policy forbids.
+        Gate::Closed(reason) => return Ok(Consent::Refused(reason.into())),
+        Gate::Open(approved) => Ok(approved),
+        Gate::Ask(question) => Err(question),
+    };
     let hook_context = context.hooks.as_ref();
     let verdict = hooks::run(hook_context, HookEvent::BeforeTool, Some(tool), about).await;
-    let mut question = match (gate, verdict.decision) {
+    let mut question = match (judged, verdict.decision) {
         (_, HookDecision::Refuse) => {
             return Ok(Consent::Refused(refused(access, &verdict.messages)));
         }
-        (Gate::Open(_), HookDecision::Ask) => {
+        (Ok(_), HookDecision::Ask) => {
             let reasons = vec![ApprovalReason::HookAsks];
             approval::question(access, &rules, reasons, &context.workspace)
         }
-        (Gate::Open(approved), HookDecision::GoOn) => {
-            let without = || {
-                let rules = &context.commands;
-                approval::gate(access, mode, rules, rule_folder, &context.workspace)
-            };
-            if !rules.always.is_empty() && !matches!(without(), Gate::Open(_)) {
+        (Ok(approved), HookDecision::GoOn) => {
+            if !rules.always.is_empty() && !matches!(gate(&context.commands).await?, Gate::Open(_))
+            {
                 progress.decided_by_rule();
             }
             return Ok(Consent::Given { call: Box::new(call), approved, words: None });
         }
-        (Gate::Closed(reason), HookDecision::Ask | HookDecision::GoOn) => {
-            return Ok(Consent::Refused(reason.into()));
-        }
-        (Gate::Ask(question), HookDecision::Ask | HookDecision::GoOn) => question,
+        (Err(question), HookDecision::Ask | HookDecision::GoOn) => question,
     };
     if !keeps {
         question.rules.clear();
@@ -93,6 +95,20 @@ pub(super) async fn consent(
         context.changed.allow(&behind);
     }
     Ok(consent)
+}
+
+/// Result of a look at an access. That at a command is long, and blocks on the disk.
+async fn looked_at<T: Send + 'static>(
+    access: &Access,
+    context: &ToolContext,
+    look: impl FnOnce(&Access, &Workspace) -> T + Send + 'static,
+) -> Result<T, ToolFailure> {
+    let workspace = Arc::clone(&context.workspace);
+    if !matches!(access, Access::Command { .. }) {
+        return Ok(look(access, &workspace));
+    }
+    let access = access.clone();
+    blocking(move || look(&access, &workspace)).await
 }
 
 /// Question about a call, with its rules.

@@ -9,7 +9,6 @@ use crate::exec::{
 };
 
 pub(in crate::exec) mod guard;
-mod spawner;
 
 pub(super) fn spawn(spec: &CommandSpec, output: io::PipeWriter) -> io::Result<Started> {
     match &spec.sandbox {
@@ -45,7 +44,8 @@ fn spawn_in_sandbox(
     command.args(&prepared.arguments);
     command.envs(prepared.environment());
     command.stdin(spec.input.stdin()?).stdout(output).stderr(report_writer);
-    let child = spawner::spawn(command).map_err(|error| {
+    // The kernel kills the launcher when this thread ends: only the runtime's one thread starts commands.
+    let child = command.spawn().map_err(|error| {
         let (program, cwd) = (prepared.program.display(), spec.cwd.display());
         let message = format!("the sandbox could not be started: {program} in {cwd}: {error}");
         io::Error::new(error.kind(), message)
