@@ -2,7 +2,7 @@
 //! a file is in flight at a time; the rest wait in its queue.
 //!
 //! The editor's "applied" is only a claim: an edit is done when the document's text (or, for a file that
-//! is not open, the disk) shows it.
+//! is not open, the disk) shows it, or when the daemon itself wrote it to the disk.
 
 use std::{
     collections::BTreeSet,
